@@ -1,0 +1,235 @@
+#include "core/search/genetic_search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <new>
+
+#include "core/base/clock.h"
+#include "core/search/evaluation_round.h"
+#include "core/search/operators.h"
+#include "core/search/population.h"
+
+namespace lpes::search {
+namespace {
+
+constexpr int kMaxWorkers = 1024;
+
+/// One run of the search. thread-compatible.
+class GeneticSearch {
+  public:
+    GeneticSearch(const SearchSettings& settings, int numLayers, int workers, Fitness& fitness,
+                  SearchObserver& observer, double elapsedBefore, std::stop_token stop)
+        : m_settings(settings),
+          m_numLayers(numLayers),
+          m_workers(workers),
+          m_fitness(fitness),
+          m_observer(observer),
+          m_stop(std::move(stop)),
+          m_population(static_cast<std::size_t>(settings.population)) {
+        if (settings.timeLimitSeconds) m_deadline = steadySeconds() + *settings.timeLimitSeconds - elapsedBefore;
+    }
+
+    [[nodiscard]] Result<SearchOutcome> run() {
+        for (int generation = 0;; ++generation) {
+            const Result<std::optional<EndReason>> end = runGeneration(generation);
+            if (!end) return fail(end.error());
+            if (*end) return outcome(**end);
+        }
+    }
+
+  private:
+    using Ending = Result<std::optional<EndReason>>;
+
+    Ending runGeneration(int generation) {
+        if (m_stop.stop_requested()) return EndReason::Stopped;
+        const std::size_t first = m_archive.size();
+        if (Result<void> bred = breed(generation); !bred) return fail(bred.error());
+        std::vector<std::size_t> jobs;
+        for (std::size_t place = first; place < m_archive.size(); ++place) {
+            if (m_archive.isOriginal(place)) jobs.push_back(place);
+        }
+        const bool overBudget = withinBudget(jobs);
+        if (nothingInTime(jobs)) return EndReason::TimeLimit;
+        if (Result<void> told = announce(generation, first, jobs.size()); !told) return fail(told.error());
+        m_announced = m_archive.size();
+
+        EvaluationRound round(m_archive, jobs, {m_deadline, m_settings.maxConsecutiveFailures, m_failuresInARow},
+                              m_fitness, m_observer);
+        const Result<EvaluationRound::End> end = round.run(m_workers, m_stop);
+        if (!end) return fail(end.error());
+        m_evaluations += round.evaluated();
+        m_failed += round.failed();
+        m_failuresInARow = round.failuresInARow();
+        switch (*end) {
+            case EvaluationRound::End::Failures:
+                return EndReason::Failures;
+            case EvaluationRound::End::Stopped:
+                return EndReason::Stopped;
+            case EvaluationRound::End::TimeLimit:
+                return EndReason::TimeLimit;
+            case EvaluationRound::End::Complete:
+                break;
+        }
+        if (overBudget) return EndReason::Evaluations;
+
+        m_population.renew(m_archive, first);
+        m_history.push_back(summary(generation, m_population, m_archive, m_evaluations));
+        if (Result<void> told = m_observer.generationFinished(m_history.back()); !told) return fail(told.error());
+        return endAfter(generation);
+    }
+
+    /// Breeds on this thread, before anything of the generation is evaluated. Every candidate draws from a stream of
+    /// its own.
+    Result<void> breed(int generation) {
+        if (generation == 0) {
+            std::vector<Genome> known = knownGenomes(m_settings, m_numLayers);
+            for (int index = 0; index < m_settings.population; ++index) {
+                RandomStream random(m_settings.seed, kStreamInitialPopulation, 0, static_cast<std::uint32_t>(index));
+                const bool given = index < static_cast<int>(known.size());
+                Result<void> added =
+                    given ? add(0, index, known[static_cast<std::size_t>(index)])
+                          : addFresh(0, index, [&] { return randomGenome(m_settings, m_numLayers, random); });
+                if (!added) return added;
+            }
+            return {};
+        }
+        const std::vector<std::size_t>& ranked = m_population.members();
+        const std::size_t kept = m_population.keptCount();
+        const int children = m_settings.population - static_cast<int>(kept);
+        for (int index = 0; index < children; ++index) {
+            RandomStream random(m_settings.seed, kStreamBreeding, static_cast<std::uint32_t>(generation),
+                                static_cast<std::uint32_t>(index));
+            Result<void> added = addFresh(generation, index, [&] {
+                const auto [a, b] = drawParents(kept, random);
+                Genome child = crossover(m_settings, m_archive[ranked[a]].record.candidate.points,
+                                         m_archive[ranked[b]].record.candidate.points, random);
+                mutate(m_settings, m_numLayers, child, random);
+                return child;
+            });
+            if (!added) return added;
+        }
+        return {};
+    }
+
+    /// Draws until the scales are new, or the retries are used up.
+    template <class Draw>
+    Result<void> addFresh(int generation, int index, Draw draw) {
+        for (int retry = 0;; ++retry) {
+            Genome genome = draw();
+            const Result<std::vector<double>> scales = decode(m_settings, m_numLayers, genome);
+            if (!scales) return fail(scales.error());
+            if (retry == m_settings.duplicateRetries || !m_archive.knows(*scales)) {
+                m_archive.add({generation, index, std::move(genome), *scales});
+                return {};
+            }
+        }
+    }
+
+    Result<void> add(int generation, int index, Genome genome) {
+        const Result<std::vector<double>> scales = decode(m_settings, m_numLayers, genome);
+        if (!scales) return fail(scales.error());
+        m_archive.add({generation, index, std::move(genome), *scales});
+        return {};
+    }
+
+    /// Cuts the jobs to what --max-evals leaves; true when it cut something.
+    bool withinBudget(std::vector<std::size_t>& jobs) const {
+        if (!m_settings.maxEvals) return false;
+        const auto left = static_cast<std::uint64_t>(*m_settings.maxEvals - m_evaluations);
+        if (jobs.size() <= left) return false;
+        jobs.resize(static_cast<std::size_t>(left));
+        return true;
+    }
+
+    /// The time is over and no stored evaluation waits to be taken over either.
+    bool nothingInTime(const std::vector<std::size_t>& jobs) const {
+        if (!m_deadline || steadySeconds() < *m_deadline) return false;
+        return std::none_of(jobs.begin(), jobs.end(),
+                            [&](std::size_t place) { return m_fitness.isStored(m_archive[place].record.candidate); });
+    }
+
+    Result<void> announce(int generation, std::size_t first, std::size_t jobs) {
+        std::vector<CandidateRecord> bred;
+        for (std::size_t place = first; place < m_archive.size(); ++place) bred.push_back(m_archive[place].record);
+        if (Result<void> told = m_observer.generationStarted(generation, bred, static_cast<int>(jobs)); !told)
+            return told;
+        for (std::size_t place = first; place < m_archive.size(); ++place) {
+            if (!m_archive[place].evaluated) continue;  // a duplicate of an earlier generation has its evaluation now
+            if (Result<void> told = m_observer.candidateFinished(m_archive[place].record); !told) return told;
+        }
+        return {};
+    }
+
+    /// Why the search ends after this complete generation, if it does.
+    std::optional<EndReason> endAfter(int generation) {
+        const double best = m_history.back().best;  // NaN, which exceeds nothing, when every member failed
+        if (!m_reference || best > *m_reference + m_settings.minDelta) {
+            if (best == best) m_reference = best;
+            m_withoutGain = 0;
+        } else {
+            ++m_withoutGain;
+        }
+        if (generation == m_settings.maxGenerations) return EndReason::Generations;
+        if (m_settings.patience && m_withoutGain >= *m_settings.patience) return EndReason::Patience;
+        if (m_settings.maxEvals && m_evaluations >= *m_settings.maxEvals) return EndReason::Evaluations;
+        return std::nullopt;
+    }
+
+    SearchOutcome outcome(EndReason end) {
+        SearchOutcome result;
+        result.end = end;
+        result.history = std::move(m_history);
+        result.evaluations = m_evaluations;
+        result.failed = m_failed;
+        for (std::size_t place = 0; place < m_announced; ++place) {
+            if (!m_archive[place].evaluated) continue;
+            result.candidates.push_back(m_archive[place].record);
+            if (!m_archive.isOriginal(place)) ++result.cacheHits;
+        }
+        return result;
+    }
+
+    const SearchSettings& m_settings;
+    const int m_numLayers;
+    const int m_workers;
+    Fitness& m_fitness;
+    SearchObserver& m_observer;
+    const std::stop_token m_stop;
+    std::optional<double> m_deadline;
+
+    Archive m_archive;
+    std::size_t m_announced = 0;  ///< candidates that the observer was told of
+    Population m_population;
+    std::vector<GenerationRecord> m_history;
+    std::int64_t m_evaluations = 0;
+    std::int64_t m_failed = 0;
+    int m_failuresInARow = 0;
+    std::optional<double> m_reference;  ///< best fitness when patience was last reset
+    int m_withoutGain = 0;
+};
+
+}  // namespace
+
+Result<SearchOutcome> runGeneticSearch(const SearchSettings& settings, int numLayers, int workers, Fitness& fitness,
+                                       SearchObserver& observer, double elapsedBefore, std::stop_token stop) {
+    if (Result<void> checked = checkSettings(settings, numLayers); !checked) return fail(checked.error());
+    if (workers < 1 || workers > kMaxWorkers) {
+        return fail(ErrorCode::Usage, fmt::format("--workers is {}; it must be from 1 to {}", workers, kMaxWorkers));
+    }
+    if (!(elapsedBefore >= 0.0)) {
+        return fail(
+            ErrorCode::Usage,
+            fmt::format("the time that earlier parts of the run took is {}; it must be 0 or more", elapsedBefore));
+    }
+    try {
+        return GeneticSearch(settings, numLayers, workers, fitness, observer, elapsedBefore, std::move(stop)).run();
+    } catch (const std::bad_alloc&) {
+        return fail(ErrorCode::OutOfMemory, "the search ran out of memory; use a smaller --population");
+    } catch (const std::exception& error) {
+        return fail(ErrorCode::Failed, "the search ended with an exception", error.what());
+    }
+}
+
+}  // namespace lpes::search

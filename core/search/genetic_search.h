@@ -1,0 +1,158 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/curve/scale_curve.h"
+
+namespace lpes::search {
+
+/// Everything that decides a search besides the fitness. Two searches with equal settings and equal fitness values have
+/// equal histories, whatever the number of workers and however often they were interrupted (methods.md §2).
+struct SearchSettings {
+    std::uint64_t seed = 1;
+    int population = 32;                     ///< ≥ 4; the first population is generation 0
+    int maxGenerations = 12;                 ///< bred generations, ≥ 0
+    std::optional<std::int64_t> maxEvals;    ///< distinct candidates evaluated, failures included
+    std::optional<double> timeLimitSeconds;  ///< working time, earlier parts of a resumed run counted in
+    std::optional<int> patience;             ///< generations without a gain above minDelta before the search ends
+    double minDelta = 0.0;
+    curve::CurveKind curve = curve::CurveKind::Bezier;
+    int points = 4;  ///< control points; ignored for Free, which has one per layer
+    curve::Constraints constraints;
+    double mutationRate = 0.3;  ///< per coordinate
+    double maxDx = 0.125;
+    double maxDy = 0.2;
+    int maxConsecutiveFailures = 5;
+    int duplicateRetries = 20;
+};
+
+/// Usage with the setting's command-line name, its value and the allowed range. thread-safe.
+[[nodiscard]] Result<void> checkSettings(const SearchSettings& settings, int numLayers);
+
+/// A curve and what it decodes to.
+struct Candidate {
+    int generation = 0;  ///< generation in which it was bred
+    int index = 0;       ///< place among the candidates bred in that generation
+    std::vector<curve::ControlPoint> points;
+    std::vector<double> scales;  ///< [L]
+};
+
+/// How a candidate did on the search items.
+struct Evaluation {
+    bool failed = false;
+    std::string reason;              ///< why it failed, for the data base and the user
+    double fitness = 0.0;            ///< higher is better; the search sets 0 when failed
+    std::vector<double> byPosition;  ///< score per evidence position, in the task's order; emptied when failed
+};
+
+/// A candidate's place in the history.
+struct CandidateRecord {
+    Candidate candidate;
+    Evaluation evaluation;
+    /// (generation, index) of the earlier candidate with the same scales whose evaluation this one shares; unset when
+    /// it was evaluated itself.
+    std::optional<std::pair<int, int>> duplicateOf;
+};
+
+struct GenerationRecord {
+    int generation = 0;
+    double best = 0.0;  ///< best fitness in the population (failed candidates left out of all figures; when every
+                        ///< member failed, best, mean, worst and stddev are NaN)
+    double mean = 0.0;
+    double worst = 0.0;
+    double stddev = 0.0;                          ///< population standard deviation
+    double diversity = 0.0;                       ///< mean over pairs of the mean |Δs| over layers
+    std::int64_t evaluations = 0;                 ///< distinct candidates evaluated so far
+    std::vector<std::pair<int, int>> population;  ///< (generation, index) of its members, best first
+};
+
+/// The fitness. evaluate is called from `workers` threads at the same time, each with its own `worker` number 0 …
+/// workers−1. A value must depend on the candidate's scales alone. Returning an Error fails the candidate (recorded,
+/// worst fitness, the search goes on), except for Database errors and a stop, which end the search. So do an exception
+/// and a fitness that is not finite: the candidate fails with the reason. `stop` is also requested when the search ends
+/// for another reason and the evaluation's result is no longer wanted.
+class Fitness {
+  public:
+    virtual ~Fitness() = default;
+    [[nodiscard]] virtual Result<Evaluation> evaluate(const Candidate& candidate, int worker, std::stop_token stop) = 0;
+    /// True for the error that `evaluate` returns when it was stopped.
+    [[nodiscard]] virtual bool isStop(const Error& error) const = 0;
+    /// True when `evaluate` will serve this candidate from an earlier part of the run, at no cost. Such candidates are
+    /// taken over even after the time limit, so that resuming never loses what was paid for. Must be thread-safe.
+    [[nodiscard]] virtual bool isStored(const Candidate& candidate) const {
+        static_cast<void>(candidate);
+        return false;
+    }
+};
+
+/// Told what happens, in order of (generation, index), always from one thread at a time (a worker's or the caller's;
+/// the other workers wait meanwhile, so be quick). An error ends the search.
+class SearchObserver {
+  public:
+    virtual ~SearchObserver() = default;
+    /// A generation was bred and will be evaluated; `toEvaluate` of its candidates are new and inside maxEvals.
+    virtual Result<void> generationStarted(int generation, const std::vector<CandidateRecord>& bred,
+                                           int toEvaluate) = 0;
+    /// One candidate of the running generation has its evaluation (in order of completion). Called once for every
+    /// candidate that gets one: a duplicate (`duplicateOf` is set) follows its original at once, or generationStarted
+    /// where the original is of an earlier generation.
+    virtual Result<void> candidateFinished(const CandidateRecord& record) = 0;
+    virtual Result<void> generationFinished(const GenerationRecord& record) = 0;
+};
+
+enum class EndReason { Generations, Evaluations, TimeLimit, Patience, Failures, Stopped };
+[[nodiscard]] std::string endReasonName(EndReason reason);  ///< "generations", "max_evals", …
+
+struct SearchOutcome {
+    EndReason end = EndReason::Generations;
+    std::vector<CandidateRecord> candidates;  ///< in order of (generation, index); those without an evaluation left out
+    std::vector<GenerationRecord> history;    ///< complete generations
+    std::int64_t evaluations = 0;             ///< distinct candidates evaluated
+    std::int64_t cacheHits = 0;               ///< candidates that shared an earlier evaluation
+    std::int64_t failed = 0;
+};
+
+/// The curve-constrained genetic search of methods.md §2 with "our defaults".
+///
+/// Generation 0: all 1.0, all 1.5, the line 1.15 → 0.85 (each where the bounds allow it), then random curves. Then: the
+/// better half, rounded up, is kept with its fitness; each child is a crossover of two distinct parents drawn from it
+/// and a mutation; a child (or random curve) whose scales were seen is drawn again up to duplicateRetries times and
+/// then kept without a new evaluation. Ties in fitness go to the earlier (generation, index); failed candidates rank
+/// last. A Free curve has one gene per layer: its x never change.
+///
+/// The history does not depend on workers or timing:
+/// - A candidate's random numbers come from RandomStream(seed, kStreamInitialPopulation or kStreamBreeding, generation,
+///   index) alone. A whole generation is bred on the calling thread before any of it is evaluated.
+/// - Workers take candidates in order of index. maxEvals and maxConsecutiveFailures act on the candidates in order of
+///   (generation, index), whatever the order of completion: beyond the budget nothing is evaluated, and beyond the last
+///   of so many failures in a row nothing counts (duplicates count neither way).
+/// - Patience counts generations whose best does not exceed the best at the last reset by more than minDelta;
+/// generation
+///   0 sets the first reference. After a complete generation the reasons to end are tried in the order Generations,
+///   Patience, Evaluations.
+/// - Resuming is running again with the same settings and a fitness that serves the stored evaluations.
+///
+/// Only the time limit and a stop depend on time. After the time limit no further candidate is handed out (isStored
+/// excepted); what is finished of the incomplete generation counts for bestDistinct. `elapsedBefore`: seconds that
+/// earlier parts of this run took. On stop the outcome holds what is finished and end == Stopped; that is no error.
+///
+/// Errors: Usage for settings or `workers` (1 … 1024) out of range; the observer's own; Database errors of the fitness.
+/// Blocks until every worker has ended; thread-safe (no shared state).
+[[nodiscard]] Result<SearchOutcome> runGeneticSearch(const SearchSettings& settings, int numLayers, int workers,
+                                                     Fitness& fitness, SearchObserver& observer, double elapsedBefore,
+                                                     std::stop_token stop);
+
+/// The best `count` candidates with different scales, best first; failed ones never.
+[[nodiscard]] std::vector<CandidateRecord> bestDistinct(const SearchOutcome& outcome, int count);
+
+/// Fitness Σ w_p·score_p − β·(max_p − min_p); weights are normalised to sum 1 (methods.md §2). NaN, which fails the
+/// candidate, when there is no score, not one weight per score, or the weights do not sum to a positive number.
+[[nodiscard]] double weightedFitness(const std::vector<double>& scoreByPosition, const std::vector<double>& weights,
+                                     double gapPenalty);
+
+}  // namespace lpes::search

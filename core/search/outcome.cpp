@@ -1,0 +1,57 @@
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "core/search/genetic_search.h"
+#include "core/search/population.h"
+
+namespace lpes::search {
+
+std::string endReasonName(EndReason reason) {
+    switch (reason) {
+        case EndReason::Generations:
+            return "generations";
+        case EndReason::Evaluations:
+            return "max_evals";
+        case EndReason::TimeLimit:
+            return "time_limit";
+        case EndReason::Patience:
+            return "patience";
+        case EndReason::Failures:
+            return "failures";
+        case EndReason::Stopped:
+            return "stopped";
+    }
+    return "generations";
+}
+
+std::vector<CandidateRecord> bestDistinct(const SearchOutcome& outcome, int count) {
+    std::vector<const CandidateRecord*> ranked;
+    for (const CandidateRecord& record : outcome.candidates) {
+        if (!record.evaluation.failed) ranked.push_back(&record);
+    }
+    std::sort(ranked.begin(), ranked.end(),
+              [](const CandidateRecord* a, const CandidateRecord* b) { return ranksBefore(*a, *b); });
+    std::vector<CandidateRecord> best;
+    std::set<std::vector<double>> seen;
+    for (const CandidateRecord* record : ranked) {
+        if (static_cast<int>(best.size()) >= count) break;
+        if (seen.insert(record->candidate.scales).second) best.push_back(*record);
+    }
+    return best;
+}
+
+double weightedFitness(const std::vector<double>& scoreByPosition, const std::vector<double>& weights,
+                       double gapPenalty) {
+    double total = 0.0;
+    for (const double weight : weights) total += weight;
+    if (scoreByPosition.empty() || scoreByPosition.size() != weights.size() || !(total > 0.0)) {
+        return std::numeric_limits<double>::quiet_NaN();
+    }
+    double fitness = 0.0;
+    for (std::size_t p = 0; p < weights.size(); ++p) fitness += weights[p] / total * scoreByPosition[p];
+    const auto [low, high] = std::minmax_element(scoreByPosition.begin(), scoreByPosition.end());
+    return fitness - gapPenalty * (*high - *low);
+}
+
+}  // namespace lpes::search

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "core/search/archive.h"
+
+namespace lpes::search {
+
+/// Better first: failed candidates after all others, then higher fitness, then earlier (generation, index). A strict
+/// total order over the candidates of one search.
+[[nodiscard]] bool ranksBefore(const CandidateRecord& a, const CandidateRecord& b);
+
+/// The candidates that live at the same time: places in the archive, best first.
+class Population {
+  public:
+    explicit Population(std::size_t capacity) : m_capacity(capacity) {}
+
+    /// How many stay when the next generation is bred: the better half, rounded up.
+    [[nodiscard]] std::size_t keptCount() const { return (m_capacity + 1) / 2; }
+    /// Keeps the better half and adds the newly bred places [first, archive.size()), ranked anew.
+    void renew(const Archive& archive, std::size_t first);
+    [[nodiscard]] const std::vector<std::size_t>& members() const { return m_members; }
+
+  private:
+    std::size_t m_capacity;
+    std::vector<std::size_t> m_members;
+};
+
+/// Figures of a complete generation. Failed members count in none of them; without any other member best, mean, worst
+/// and stddev are NaN.
+[[nodiscard]] GenerationRecord summary(int generation, const Population& population, const Archive& archive,
+                                       std::int64_t evaluations);
+
+}  // namespace lpes::search

@@ -1,0 +1,74 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "core/search/genetic_search.h"
+
+namespace lpes::search {
+namespace {
+
+/// Beyond these a setting is a slip of the keyboard: the ranking and the diversity of a population cost its square.
+constexpr int kMaxPopulation = 10000;
+constexpr int kMaxGenerations = 1000000;
+constexpr int kMaxPoints = 256;
+/// Scales that a model accepts at all (the profile format's range).
+constexpr double kMinScale = 0.01, kMaxScale = 100.0;
+
+/// Collects the first setting that is out of its range.
+class Checker {
+  public:
+    void range(const char* option, double value, double low, double high) {
+        if (m_result && !(value >= low && value <= high)) {
+            m_result =
+                fail(ErrorCode::Usage, fmt::format("{} is {}; it must be from {} to {}", option, value, low, high));
+        }
+    }
+    void above(const char* option, double value, double bound) {
+        if (m_result && !(std::isfinite(value) && value > bound)) {
+            m_result = fail(ErrorCode::Usage, fmt::format("{} is {}; it must be above {}", option, value, bound));
+        }
+    }
+    void atLeast(const char* option, double value, double low) {
+        if (m_result && !(std::isfinite(value) && value >= low)) {
+            m_result = fail(ErrorCode::Usage, fmt::format("{} is {}; it must be {} or more", option, value, low));
+        }
+    }
+    [[nodiscard]] Result<void> result() const { return m_result; }
+
+  private:
+    Result<void> m_result;
+};
+
+}  // namespace
+
+Result<void> checkSettings(const SearchSettings& settings, int numLayers) {
+    Checker check;
+    const curve::Constraints& bounds = settings.constraints;
+    const bool free = settings.curve == curve::CurveKind::Free;
+    check.atLeast("the number of layers", numLayers, free ? curve::kMinPoints : 1);
+    check.range("--population", settings.population, 4, kMaxPopulation);
+    check.range("--max-generations", settings.maxGenerations, 0, kMaxGenerations);
+    if (settings.maxEvals) check.atLeast("--max-evals", static_cast<double>(*settings.maxEvals), 1);
+    if (settings.timeLimitSeconds) check.above("--time-limit", *settings.timeLimitSeconds, 0);
+    if (settings.patience) check.atLeast("--patience", *settings.patience, 1);
+    check.atLeast("--min-delta", settings.minDelta, 0);
+    if (!free) {
+        const bool bezier = settings.curve == curve::CurveKind::Bezier;
+        check.range("--points", settings.points, curve::kMinPoints, bezier ? curve::kMaxBezierPoints : kMaxPoints);
+    }
+    check.range("--scale-min", bounds.scaleMin, kMinScale, kMaxScale);
+    check.range("--scale-max", bounds.scaleMax, kMinScale, kMaxScale);
+    check.above("--scale-max", bounds.scaleMax, bounds.scaleMin);
+    if (bounds.gridStep) {
+        check.above("--grid-step", *bounds.gridStep, 0);
+        check.range("--grid-step", *bounds.gridStep, 0, bounds.scaleMax - bounds.scaleMin);
+    }
+    check.range("--mutation-rate", settings.mutationRate, 0, 1);
+    check.range("--max-dx", settings.maxDx, 0, 1);
+    check.range("--max-dy", settings.maxDy, 0, kMaxScale);
+    check.atLeast("the number of failures in a row that ends the search", settings.maxConsecutiveFailures, 1);
+    check.atLeast("the number of times that a duplicate is drawn again", settings.duplicateRetries, 0);
+    return check.result();
+}
+
+}  // namespace lpes::search
