@@ -1,0 +1,142 @@
+#include "core/analysis/plot_csv.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <initializer_list>
+#include <string_view>
+
+namespace lpes::analysis {
+
+namespace {
+
+/// Shortest digits that read back as the same number; nothing for what is not finite, which CSV cannot say.
+std::string number(double value) {
+    return std::isfinite(value) ? fmt::format("{}", value) : std::string();
+}
+std::string number(std::int64_t value) {
+    return fmt::format("{}", value);
+}
+std::string number(int value) {
+    return fmt::format("{}", value);
+}
+
+/// RFC 4180: a field with a comma, a quote or a line break stands in quotes, and quotes in it are doubled.
+std::string field(std::string_view text) {
+    if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+    std::string quoted = "\"";
+    for (const char c : text) {
+        if (c == '"') quoted += '"';
+        quoted += c;
+    }
+    return quoted + '"';
+}
+
+class Table {
+  public:
+    explicit Table(std::initializer_list<std::string_view> header) { row(header); }
+
+    void row(std::initializer_list<std::string_view> fields) {
+        bool first = true;
+        for (const std::string_view text : fields) {
+            if (!first) m_text += ',';
+            m_text += field(text);
+            first = false;
+        }
+        m_text += "\r\n";
+    }
+    [[nodiscard]] std::string text() && { return std::move(m_text); }
+
+  private:
+    std::string m_text;
+};
+
+/// Layer h of L has depth h/(L−1); a single layer lies at 0.
+double depthOf(std::size_t layer, std::size_t layers) {
+    return layers > 1 ? static_cast<double>(layer) / static_cast<double>(layers - 1) : 0.0;
+}
+
+std::string csv(const CurvePlot& plot) {
+    Table table{"series", "kind", "layer", "depth", "scale"};
+    for (const auto& series : plot.series) {
+        for (std::size_t h = 0; h < series.scales.size(); ++h) {
+            table.row({series.name, "scale", number(static_cast<std::int64_t>(h)),
+                       number(depthOf(h, series.scales.size())), number(series.scales[h])});
+        }
+        for (const auto& [depth, scale] : series.controlPoints) {
+            table.row({series.name, "control_point", "", number(depth), number(scale)});
+        }
+        for (const auto& [depth, scale] : series.line)
+            table.row({series.name, "line", "", number(depth), number(scale)});
+    }
+    return std::move(table).text();
+}
+
+std::string csv(const AccuracyPlot& plot) {
+    Table table{"series", "position", "relative", "gold_index", "n", "accuracy", "ci_low", "ci_high", "answer_nll"};
+    for (const auto& series : plot.series) {
+        for (const auto& point : series.points) {
+            table.row({series.name, point.label, number(point.relative), number(point.goldIndex), number(point.n),
+                       number(point.accuracy), number(point.low), number(point.high), number(point.answerNll)});
+        }
+    }
+    return std::move(table).text();
+}
+
+std::string csv(const ConvergencePlot& plot) {
+    Table table{"series", "generation", "value"};
+    const auto column = [&](std::string_view name, double ConvergencePlot::Generation::*value) {
+        for (const auto& row : plot.generations) table.row({name, number(row.generation), number(row.*value)});
+    };
+    column("best", &ConvergencePlot::Generation::best);
+    column("mean", &ConvergencePlot::Generation::mean);
+    column("worst", &ConvergencePlot::Generation::worst);
+    column("diversity", &ConvergencePlot::Generation::diversity);
+    for (const auto& [generation, fitness] : plot.candidates) {
+        table.row({"candidate", number(generation), number(fitness)});
+    }
+    if (plot.hasBaseline) table.row({"baseline", "", number(plot.baselineFitness)});
+    return std::move(table).text();
+}
+
+/// Rows without a layer are means over layers.
+std::string csv(const AttentionPlot& plot) {
+    Table table{"series", "position", "gold_index", "layer", "record", "share", "mean_per_token"};
+    for (const auto& series : plot.series) {
+        for (const auto& position : series.positions) {
+            const std::string gold = number(position.goldIndex);
+            for (std::size_t k = 0; k < position.share.size(); ++k) {
+                table.row({series.name, position.label, gold, "", number(static_cast<std::int64_t>(k)),
+                           number(position.share[k]),
+                           k < position.meanPerToken.size() ? number(position.meanPerToken[k]) : ""});
+            }
+            for (std::size_t h = 0; h < position.shareByLayer.size(); ++h) {
+                for (std::size_t k = 0; k < position.shareByLayer[h].size(); ++k) {
+                    table.row({series.name, position.label, gold, number(static_cast<std::int64_t>(h)),
+                               number(static_cast<std::int64_t>(k)), number(position.shareByLayer[h][k]), ""});
+                }
+            }
+        }
+    }
+    return std::move(table).text();
+}
+
+std::string csv(const DeviationPlot& plot) {
+    Table table{"series", "layer", "deviation", "ci_low", "ci_high"};
+    for (const auto& series : plot.series) {
+        for (std::size_t h = 0; h < series.deviation.size(); ++h) {
+            table.row({series.name, number(static_cast<std::int64_t>(h)), number(series.deviation[h]),
+                       h < series.low.size() ? number(series.low[h]) : "",
+                       h < series.high.size() ? number(series.high[h]) : ""});
+        }
+    }
+    return std::move(table).text();
+}
+
+}  // namespace
+
+std::string plotCsv(const PlotData& data) {
+    return std::visit([](const auto& plot) { return csv(plot); }, data);
+}
+
+}  // namespace lpes::analysis

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+/// What the plots show, as plain values: read from the data base by core/studies, drawn by widgets/plots, written as CSV
+/// by core/analysis/plot_csv.h. No plot computes anything itself.
+namespace lpes::analysis {
+
+/// Decides colour and dash, never by colour alone (ui.md): baseline grey, current blue, best vermillion.
+enum class SeriesRole { Baseline, Current, Best, Other };
+
+struct CurvePlot {
+    std::string title;     ///< what it shows
+    std::string subtitle;  ///< model, task, items, run
+    struct Series {
+        std::string name;
+        SeriesRole role = SeriesRole::Current;
+        std::vector<double> scales;                            ///< [L], the values really used
+        std::vector<std::pair<double, double>> controlPoints;  ///< (relative depth, scale); empty when there is no curve
+        std::vector<std::pair<double, double>> line;           ///< the curve itself, finely sampled; may be empty
+    };
+    std::vector<Series> series;
+    int trainedContext = 0;
+    double scaleMin = 0.5, scaleMax = 2.5, gridStep = 0.0;  ///< gridStep 0: no grid
+};
+
+struct AccuracyPlot {
+    std::string title, subtitle;
+    struct Point {
+        std::string label;  ///< position as the user wrote it
+        double relative = 0.0;  ///< 0 … 1
+        int goldIndex = 0;
+        std::int64_t n = 0;
+        double accuracy = 0.0, low = 0.0, high = 1.0;
+        double answerNll = 0.0;
+    };
+    struct Series {
+        std::string name;
+        SeriesRole role = SeriesRole::Current;
+        std::vector<Point> points;
+    };
+    std::vector<Series> series;
+};
+
+struct ConvergencePlot {
+    std::string title, subtitle;
+    std::string fitnessLabel;  ///< axis label with unit ("mean log-likelihood of the answer (nats per token)")
+    struct Generation {
+        int generation = 0;
+        double best = 0.0, mean = 0.0, worst = 0.0, diversity = 0.0;
+    };
+    std::vector<Generation> generations;
+    std::vector<std::pair<int, double>> candidates;  ///< (generation, fitness) of every evaluated candidate
+    double baselineFitness = 0.0;
+    bool hasBaseline = false;
+};
+
+/// Attention of the last prompt token on each record, for each evidence position.
+struct AttentionPlot {
+    std::string title, subtitle;
+    struct Position {
+        std::string label;
+        int goldIndex = 0;
+        std::vector<double> share, meanPerToken;          ///< [records], mean over layers
+        std::vector<std::vector<double>> shareByLayer;    ///< [L][records]
+    };
+    struct Series {
+        std::string name;
+        SeriesRole role = SeriesRole::Current;
+        std::vector<Position> positions;
+    };
+    std::vector<Series> series;
+};
+
+struct DeviationPlot {
+    std::string title, subtitle;
+    struct Series {
+        std::string name;  ///< "smooth", "noisy", "shuffled"
+        SeriesRole role = SeriesRole::Current;
+        std::vector<double> deviation, low, high;  ///< [L], mean over prompts with a bootstrap interval
+    };
+    std::vector<Series> series;
+};
+
+using PlotData = std::variant<CurvePlot, AccuracyPlot, ConvergencePlot, AttentionPlot, DeviationPlot>;
+
+}  // namespace lpes::analysis

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/analysis/statistics.h"
+
+namespace lpes::analysis {
+
+/// One item at one evidence position.
+struct ItemOutcome {
+    std::string itemId;
+    int position = 0;        ///< ordinal in the run's list of positions
+    int goldIndex = 0;
+    int goldToken = 0;       ///< first token of the evidence
+    int promptTokens = 0;
+    bool skippedTooLong = false;  ///< prompt and answer exceed the model's context: counted, never cut
+    bool correct = false;
+    double nll = 0.0;        ///< mean over the answer's tokens
+    std::string generated;   ///< raw answer of generation scoring, else empty
+};
+
+/// A position's row as `eval --json` prints it (cli.md).
+struct PositionResult {
+    std::string position;
+    int goldIndex = 0;
+    double meanTokenIndex = 0.0;
+    std::int64_t n = 0;
+    std::int64_t correct = 0;
+    double accuracy = 0.0;
+    double ciLow = 0.0, ciHigh = 1.0;  ///< Wilson 95 %
+    double answerNll = 0.0;
+};
+
+/// Accuracy by position (methods.md §4). Items that were skipped do not enter n.
+struct AccuracyByPosition {
+    std::vector<PositionResult> positions;
+    std::int64_t items = 0;           ///< distinct items that count at every position
+    std::int64_t skippedTooLong = 0;  ///< distinct items left out
+    double meanAccuracy = 0.0;        ///< mean over positions
+    double gap = 0.0;                 ///< max − min over positions
+};
+
+/// An item that is too long at any position is left out at all of them, so that positions stay paired.
+[[nodiscard]] AccuracyByPosition accuracyByPosition(std::span<const ItemOutcome> outcomes,
+                                                    std::span<const std::string> positionLabels);
+
+/// Baseline against another on the same items: paired bootstrap on each item's mean answer NLL over positions (lower is
+/// better; meanDifference = other − baseline), and an exact McNemar test per position for information (methods.md §2).
+struct Comparison {
+    PairedBootstrap nll;
+    std::vector<double> mcnemarByPosition;
+    bool better = false;  ///< nll difference below 0 with p < 0.05
+    std::string verdict;  ///< one sentence in words, with the figures
+};
+/// Items that either side lacks are left out.
+[[nodiscard]] Comparison compareOutcomes(std::span<const ItemOutcome> baseline, std::span<const ItemOutcome> other,
+                                         int numPositions, std::uint64_t seed);
+
+}  // namespace lpes::analysis

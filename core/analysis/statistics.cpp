@@ -1,0 +1,110 @@
+#include "core/analysis/statistics.h"
+
+#include <algorithm>
+#include <boost/math/distributions/binomial.hpp>
+#include <boost/math/distributions/normal.hpp>
+#include <cmath>
+#include <limits>
+
+#include "core/base/random.h"
+
+namespace lpes::analysis {
+
+namespace {
+
+constexpr double kConfidence = 0.95;
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+/// Linear interpolation between order statistics (Hyndman and Fan, type 7), the same as numpy's default.
+double quantileOfSorted(const std::vector<double>& sorted, double share) {
+    const double place = share * static_cast<double>(sorted.size() - 1);
+    const auto below = static_cast<std::size_t>(place);
+    const std::size_t above = std::min(below + 1, sorted.size() - 1);
+    return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+/// Means of `resamples` draws with replacement, ascending. Resample after resample, each index from
+/// RandomStream::below: this order is stored behaviour, because p values are compared between machines.
+std::vector<double> resampledMeans(std::span<const double> values, std::uint64_t seed, int resamples) {
+    RandomStream random(seed, kStreamBootstrap);
+    std::vector<double> means(static_cast<std::size_t>(resamples));
+    for (double& resampled : means) {
+        double sum = 0.0;
+        for (std::size_t i = 0; i < values.size(); ++i) sum += values[random.below(values.size())];
+        resampled = sum / static_cast<double>(values.size());
+    }
+    std::sort(means.begin(), means.end());
+    return means;
+}
+
+Interval percentileInterval(const std::vector<double>& sortedMeans) {
+    constexpr double kTail = (1.0 - kConfidence) / 2.0;
+    return {quantileOfSorted(sortedMeans, kTail), quantileOfSorted(sortedMeans, 1.0 - kTail)};
+}
+
+bool allFinite(std::span<const double> values) {
+    return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
+}
+
+}  // namespace
+
+double mean(std::span<const double> values) {
+    if (values.empty()) return 0.0;
+    double sum = 0.0;
+    for (const double value : values) sum += value;
+    return sum / static_cast<double>(values.size());
+}
+
+Interval wilsonInterval(std::int64_t successes, std::int64_t n, double confidence) {
+    if (n <= 0 || !(confidence < 1.0)) return {0.0, 1.0};
+    const double count = static_cast<double>(n);
+    const double share = std::clamp(static_cast<double>(successes) / count, 0.0, 1.0);
+    if (!(confidence > 0.0)) return {share, share};
+    const double z = boost::math::quantile(boost::math::normal(), 0.5 + confidence / 2.0);
+    const double denominator = 1.0 + z * z / count;
+    const double centre = (share + z * z / (2.0 * count)) / denominator;
+    const double half = z / denominator * std::sqrt(share * (1.0 - share) / count + z * z / (4.0 * count * count));
+    // At 0 and n the formula gives the ends exactly, but not in floating point.
+    return {successes <= 0 ? 0.0 : std::max(0.0, centre - half), successes >= n ? 1.0 : std::min(1.0, centre + half)};
+}
+
+PairedBootstrap pairedBootstrap(std::span<const double> a, std::span<const double> b, std::uint64_t seed,
+                                int resamples) {
+    PairedBootstrap result;
+    const std::size_t items = std::min(a.size(), b.size());
+    std::vector<double> differences(items);
+    for (std::size_t i = 0; i < items; ++i) differences[i] = b[i] - a[i];
+    result.meanDifference = mean(differences);
+    result.interval = {result.meanDifference, result.meanDifference};
+    if (items < 2 || resamples < 1) return result;
+    if (!allFinite(differences)) {
+        // Comparisons with NaN are all false, which would read as the smallest p there is.
+        result.interval = {kNaN, kNaN};
+        return result;
+    }
+    const std::vector<double> means = resampledMeans(differences, seed, resamples);
+    result.interval = percentileInterval(means);
+    const auto notAbove = std::upper_bound(means.begin(), means.end(), 0.0) - means.begin();
+    const auto notBelow = means.end() - std::lower_bound(means.begin(), means.end(), 0.0);
+    const double fewer = static_cast<double>(std::min(notAbove, notBelow));
+    result.pValue = std::min(1.0, 2.0 * (fewer + 1.0) / (static_cast<double>(resamples) + 1.0));
+    return result;
+}
+
+Interval bootstrapMeanInterval(std::span<const double> values, std::uint64_t seed, int resamples) {
+    if (!allFinite(values)) return {kNaN, kNaN};
+    if (values.size() < 2 || resamples < 1) {
+        const double only = mean(values);
+        return {only, only};
+    }
+    return percentileInterval(resampledMeans(values, seed, resamples));
+}
+
+double mcnemarExact(std::int64_t onlyA, std::int64_t onlyB) {
+    const std::int64_t discordant = onlyA + onlyB;
+    if (onlyA < 0 || onlyB < 0 || discordant == 0) return 1.0;
+    const boost::math::binomial fair(static_cast<double>(discordant), 0.5);
+    return std::min(1.0, 2.0 * boost::math::cdf(fair, static_cast<double>(std::min(onlyA, onlyB))));
+}
+
+}  // namespace lpes::analysis

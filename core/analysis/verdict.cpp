@@ -1,0 +1,48 @@
+#include "core/analysis/verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+namespace lpes::analysis {
+
+namespace {
+
+/// With the typographic minus sign.
+std::string signedNumber(double value, int decimals) {
+    std::string text = fmt::format("{:.{}f}", std::abs(value), decimals);
+    const bool isZero = text.find_first_not_of("0.") == std::string::npos;
+    return (value < 0.0 && !isZero ? "\u2212" : "") + text;
+}
+
+}  // namespace
+
+std::string verdictSentence(const PairedBootstrap& nll, double baselineMean, double otherMean, std::int64_t items) {
+    if (items < 2) {
+        return fmt::format(
+            "No verdict: a paired bootstrap needs at least two items that both sides scored at every position, there "
+            "{} {}",
+            items == 1 ? "is" : "are", items);
+    }
+    if (!std::isfinite(nll.meanDifference)) {
+        return fmt::format("No verdict: an answer NLL is not a finite number (means {} and {})", otherMean,
+                           baselineMean);
+    }
+    std::string_view outcome = "No significant difference from";
+    if (nll.pValue < kSignificance) outcome = nll.meanDifference < 0.0 ? "Better than" : "Worse than";
+    // A small effect must not read as "0.000".
+    const double largest =
+        std::max({std::abs(nll.meanDifference), std::abs(nll.interval.low), std::abs(nll.interval.high)});
+    const int decimals = largest > 0.0 && largest < 0.005 ? 6 : 3;
+    return fmt::format(
+        "{} the baseline: answer NLL {} against {} nats (difference {}, 95 % {} to {}, p = {:.3g}, paired bootstrap "
+        "over {} "
+        "items)",
+        outcome, signedNumber(otherMean, decimals), signedNumber(baselineMean, decimals),
+        signedNumber(nll.meanDifference, decimals), signedNumber(nll.interval.low, decimals),
+        signedNumber(nll.interval.high, decimals), nll.pValue, items);
+}
+
+}  // namespace lpes::analysis

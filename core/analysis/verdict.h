@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/analysis/statistics.h"
+
+namespace lpes::analysis {
+
+inline constexpr double kSignificance = 0.05;
+
+/// "Better than the baseline: answer NLL 1.585 against 1.823 nats (difference −0.238, 95 % −0.310 to −0.170, p =
+/// 0.0002, paired bootstrap over 40 items)". Fewer than two items or a value that is not finite: "No verdict: …" with
+/// the reason.
+[[nodiscard]] std::string verdictSentence(const PairedBootstrap& nll, double baselineMean, double otherMean,
+                                          std::int64_t items);
+
+}  // namespace lpes::analysis

@@ -1,0 +1,90 @@
+#include "core/analysis/plot_csv.h"
+
+#include <gtest/gtest.h>
+
+#include <clocale>
+#include <limits>
+
+namespace lpes::analysis {
+namespace {
+
+TEST(PlotCsv, WritesACurve) {
+    CurvePlot plot;
+    plot.series.push_back({"best", SeriesRole::Best, {1.55, 1.0, 0.5}, {{0.0, 1.55}}, {{0.5, 1.025}}});
+    EXPECT_EQ(plotCsv(plot),
+              "series,kind,layer,depth,scale\r\n"
+              "best,scale,0,0,1.55\r\n"
+              "best,scale,1,0.5,1\r\n"
+              "best,scale,2,1,0.5\r\n"
+              "best,control_point,,0,1.55\r\n"
+              "best,line,,0.5,1.025\r\n");
+}
+
+TEST(PlotCsv, WritesAccuracyByPosition) {
+    AccuracyPlot plot;
+    plot.series.push_back({"baseline", SeriesRole::Baseline, {{"begin", 0.0, 0, 40, 0.45, 0.3, 0.6, 1.167}}});
+    EXPECT_EQ(plotCsv(plot),
+              "series,position,relative,gold_index,n,accuracy,ci_low,ci_high,answer_nll\r\n"
+              "baseline,begin,0,0,40,0.45,0.3,0.6,1.167\r\n");
+}
+
+TEST(PlotCsv, WritesConvergence) {
+    ConvergencePlot plot;
+    plot.generations = {{0, -1.5, -2.0, -3.0, 0.25}};
+    plot.candidates = {{0, -1.5}};
+    plot.baselineFitness = -1.75;
+    plot.hasBaseline = true;
+    EXPECT_EQ(plotCsv(plot),
+              "series,generation,value\r\nbest,0,-1.5\r\nmean,0,-2\r\nworst,0,-3\r\ndiversity,0,0.25\r\n"
+              "candidate,0,-1.5\r\nbaseline,,-1.75\r\n");
+    plot.hasBaseline = false;
+    EXPECT_EQ(plotCsv(plot).find("baseline"), std::string::npos);
+}
+
+TEST(PlotCsv, WritesAttention) {
+    AttentionPlot plot;
+    plot.series.push_back({"baseline", SeriesRole::Baseline, {{"end", 1, {0.25, 0.5}, {0.025, 0.05}, {{0.25, 0.5}}}}});
+    EXPECT_EQ(plotCsv(plot),
+              "series,position,gold_index,layer,record,share,mean_per_token\r\n"
+              "baseline,end,1,,0,0.25,0.025\r\n"
+              "baseline,end,1,,1,0.5,0.05\r\n"
+              "baseline,end,1,0,0,0.25,\r\n"
+              "baseline,end,1,0,1,0.5,\r\n");
+}
+
+TEST(PlotCsv, WritesDeviation) {
+    DeviationPlot plot;
+    plot.series.push_back({"smooth", SeriesRole::Best, {0.0012, 0.0043}, {0.001, 0.004}, {0.002, 0.005}});
+    EXPECT_EQ(
+        plotCsv(plot),
+        "series,layer,deviation,ci_low,ci_high\r\nsmooth,0,0.0012,0.001,0.002\r\nsmooth,1,0.0043,0.004,0.005\r\n");
+}
+
+TEST(PlotCsv, QuotesWhatNeedsIt) {
+    DeviationPlot plot;
+    plot.series.push_back({"a, \"b\"\n", SeriesRole::Other, {0.5}, {}, {}});
+    EXPECT_EQ(plotCsv(plot), "series,layer,deviation,ci_low,ci_high\r\n\"a, \"\"b\"\"\n\",0,0.5,,\r\n");
+}
+
+TEST(PlotCsv, WritesDigitsThatReadBackAndNothingForWhatIsNoNumber) {
+    DeviationPlot plot;
+    const double third = 1.0 / 3.0, tiny = 5e-324;
+    plot.series.push_back({"x", SeriesRole::Other, {third, tiny, std::numeric_limits<double>::quiet_NaN()}, {}, {}});
+    const std::string csv = plotCsv(plot);
+    EXPECT_NE(csv.find("0.3333333333333333,"), std::string::npos);
+    EXPECT_NE(csv.find("5e-324,"), std::string::npos);
+    EXPECT_NE(csv.find("x,2,,,"), std::string::npos);
+}
+
+TEST(FieldReports, T30_CsvHasAPointUnderEveryLocale) {
+    DeviationPlot plot;
+    plot.series.push_back({"x", SeriesRole::Other, {0.5}, {0.25}, {0.75}});
+    const std::string expected = plotCsv(plot);
+    if (std::setlocale(LC_ALL, "de_DE.UTF-8") == nullptr) GTEST_SKIP() << "no locale with a decimal comma is installed";
+    const std::string german = plotCsv(plot);
+    std::setlocale(LC_ALL, "C");
+    EXPECT_EQ(german, expected);
+}
+
+}  // namespace
+}  // namespace lpes::analysis

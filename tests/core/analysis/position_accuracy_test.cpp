@@ -1,0 +1,196 @@
+#include "core/analysis/position_accuracy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace lpes::analysis {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+const std::vector<std::string> kLabels{"begin", "middle", "end"};
+
+ItemOutcome outcome(const std::string& id, int position, bool correct, double nll) {
+    ItemOutcome result;
+    result.itemId = id;
+    result.position = position;
+    result.goldIndex = position * 10;
+    result.goldToken = 20 + position * 100;
+    result.correct = correct;
+    result.nll = nll;
+    return result;
+}
+
+/// `count` items at three positions; item i has NLL `nll` + i/100, and is right at positions below `correct`.
+std::vector<ItemOutcome> outcomes(int count, double nll, int correct = 1) {
+    std::vector<ItemOutcome> all;
+    for (int i = 0; i < count; ++i) {
+        for (int p = 0; p < 3; ++p)
+            all.push_back(outcome("words/" + std::to_string(i), p, p < correct, nll + i / 100.0));
+    }
+    return all;
+}
+
+TEST(AccuracyByPosition, CountsAndAverages) {
+    std::vector<ItemOutcome> all;
+    for (int i = 0; i < 4; ++i) {
+        for (int p = 0; p < 3; ++p) all.push_back(outcome(std::to_string(i), p, i < 3 - p, 1.0 + i + p));
+    }
+    all[0].goldToken = 30;  // item 0 at the begin
+    const auto result = accuracyByPosition(all, kLabels);
+    ASSERT_EQ(result.positions.size(), 3u);
+    EXPECT_EQ(result.items, 4);
+    EXPECT_EQ(result.skippedTooLong, 0);
+    EXPECT_EQ(result.positions[0].position, "begin");
+    EXPECT_EQ(result.positions[0].n, 4);
+    EXPECT_EQ(result.positions[0].correct, 3);
+    EXPECT_DOUBLE_EQ(result.positions[0].accuracy, 0.75);
+    EXPECT_DOUBLE_EQ(result.positions[0].meanTokenIndex, 22.5);
+    EXPECT_DOUBLE_EQ(result.positions[1].answerNll, 3.5);
+    EXPECT_EQ(result.positions[2].goldIndex, 20);
+    EXPECT_DOUBLE_EQ(result.meanAccuracy, 0.5);
+    EXPECT_DOUBLE_EQ(result.gap, 0.5);
+    const Interval wilson = wilsonInterval(3, 4);
+    EXPECT_EQ(result.positions[0].ciLow, wilson.low);
+    EXPECT_EQ(result.positions[0].ciHigh, wilson.high);
+}
+
+TEST(FieldReports, T21_TooLongItemsAreCountedAndLeftOutEverywhere) {
+    auto all = outcomes(100, 1.0, 3);
+    for (auto& one : all) {
+        // Seven items are too long, and only at the end.
+        const int item = std::stoi(one.itemId.substr(6));
+        if (item < 7 && one.position == 2) {
+            one.skippedTooLong = true;
+            one.correct = false;
+            one.nll = 1e9;
+        }
+    }
+    const auto result = accuracyByPosition(all, kLabels);
+    EXPECT_EQ(result.skippedTooLong, 7);
+    EXPECT_EQ(result.items, 93);
+    for (const auto& position : result.positions) {
+        EXPECT_EQ(position.n, 93) << position.position;
+        EXPECT_EQ(position.accuracy, 1.0);
+        EXPECT_LT(position.answerNll, 3.0);
+    }
+}
+
+TEST(AccuracyByPosition, StaysHonestWhenEverythingIsTooLong) {
+    auto all = outcomes(3, 1.0);
+    for (auto& one : all) one.skippedTooLong = true;
+    const auto result = accuracyByPosition(all, kLabels);
+    EXPECT_EQ(result.items, 0);
+    EXPECT_EQ(result.skippedTooLong, 3);
+    EXPECT_EQ(result.positions[2].n, 0);
+    EXPECT_EQ(result.positions[2].goldIndex, 20);
+    EXPECT_EQ(result.positions[2].ciLow, 0.0);
+    EXPECT_EQ(result.positions[2].ciHigh, 1.0);
+    EXPECT_EQ(result.gap, 0.0);
+}
+
+TEST(AccuracyByPosition, OfARunThatStoppedEarlyCountsWhatThereIs) {
+    auto all = outcomes(3, 1.0);
+    all.pop_back();  // the last item lacks its last position
+    const auto result = accuracyByPosition(all, kLabels);
+    EXPECT_EQ(result.items, 2);
+    EXPECT_EQ(result.positions[0].n, 3);
+    EXPECT_EQ(result.positions[2].n, 2);
+    EXPECT_EQ(accuracyByPosition({}, kLabels).positions.size(), 3u);
+}
+
+TEST(AccuracyByPosition, DoesNotDependOnTheOrderOfOutcomes) {
+    auto all = outcomes(20, 1.1);
+    const auto first = accuracyByPosition(all, kLabels);
+    std::reverse(all.begin(), all.end());
+    const auto second = accuracyByPosition(all, kLabels);
+    for (std::size_t p = 0; p < 3; ++p) EXPECT_EQ(first.positions[p].answerNll, second.positions[p].answerNll);
+}
+
+TEST(CompareOutcomes, SaysBetterWithItsFigures) {
+    const auto comparison = compareOutcomes(outcomes(40, 1.8, 1), outcomes(40, 1.5, 2), 3, 1);
+    EXPECT_TRUE(comparison.better);
+    EXPECT_NEAR(comparison.nll.meanDifference, -0.3, 1e-12);
+    EXPECT_LT(comparison.nll.pValue, 0.001);
+    EXPECT_EQ(
+        comparison.verdict,
+        "Better than the baseline: answer NLL 1.695 against 1.995 nats (difference −0.300, 95 % −0.300 to −0.300, p = "
+        "0.0002, paired bootstrap over 40 items)");
+    ASSERT_EQ(comparison.mcnemarByPosition.size(), 3u);
+    EXPECT_EQ(comparison.mcnemarByPosition[0], 1.0);
+    EXPECT_NEAR(comparison.mcnemarByPosition[1], std::pow(2.0, -39), 1e-15);  // 40 of 40 right under one side only
+    EXPECT_EQ(comparison.mcnemarByPosition[2], 1.0);
+}
+
+TEST(CompareOutcomes, SaysWorse) {
+    const auto comparison = compareOutcomes(outcomes(40, 1.5), outcomes(40, 1.8), 3, 1);
+    EXPECT_FALSE(comparison.better);
+    EXPECT_THAT(comparison.verdict,
+                StartsWith("Worse than the baseline: answer NLL 1.995 against 1.695 nats (difference 0.300"));
+}
+
+TEST(CompareOutcomes, SaysThatThereIsNoDifference) {
+    auto other = outcomes(40, 1.8);
+    for (std::size_t i = 0; i < other.size(); ++i) other[i].nll += (i / 3) % 2 == 0 ? 0.5 : -0.5;
+    const auto comparison = compareOutcomes(outcomes(40, 1.8), other, 3, 1);
+    EXPECT_FALSE(comparison.better);
+    EXPECT_THAT(comparison.verdict, StartsWith("No significant difference from the baseline:"));
+    EXPECT_THAT(comparison.verdict, HasSubstr("(difference 0.000, 95 % −0."));
+    const auto same = compareOutcomes(outcomes(40, 1.8), outcomes(40, 1.8), 3, 1);
+    EXPECT_EQ(same.nll.pValue, 1.0);
+    EXPECT_THAT(same.verdict, StartsWith("No significant difference"));
+}
+
+TEST(CompareOutcomes, ShowsASmallEffect) {
+    auto other = outcomes(40, 1.8);
+    for (auto& one : other) one.nll -= 0.0002;
+    EXPECT_THAT(compareOutcomes(outcomes(40, 1.8), other, 3, 1).verdict, HasSubstr("difference −0.000200"));
+}
+
+TEST(CompareOutcomes, LeavesOutItemsThatEitherSideLacks) {
+    const auto baseline = outcomes(10, 1.8);
+    auto other = outcomes(12, 1.5);
+    other.erase(other.begin(), other.begin() + 3);  // item 0
+    other.erase(other.begin());                     // item 1 at the begin
+    other[2].skippedTooLong = true;                 // item 2
+    const auto comparison = compareOutcomes(baseline, other, 3, 1);
+    EXPECT_THAT(comparison.verdict, HasSubstr("over 7 items"));
+    EXPECT_NEAR(comparison.nll.meanDifference, -0.3, 1e-12);
+}
+
+TEST(CompareOutcomes, HasNoVerdictOnFewerThanTwoItems) {
+    const auto none = compareOutcomes(outcomes(5, 1.0), {}, 3, 1);
+    EXPECT_FALSE(none.better);
+    EXPECT_EQ(none.nll.pValue, 1.0);
+    EXPECT_THAT(none.verdict, StartsWith("No verdict:"));
+    EXPECT_THAT(none.verdict, HasSubstr("there are 0"));
+    EXPECT_THAT(compareOutcomes(outcomes(5, 1.0), outcomes(1, 0.1), 3, 1).verdict, HasSubstr("there is 1"));
+    EXPECT_THAT(compareOutcomes(outcomes(5, 1.0), outcomes(5, 0.1), 0, 1).verdict, StartsWith("No verdict:"));
+}
+
+TEST(CompareOutcomes, HasNoVerdictOnNumbersThatAreNone) {
+    auto other = outcomes(40, 0.5);
+    other[7].nll = std::numeric_limits<double>::quiet_NaN();
+    const auto comparison = compareOutcomes(outcomes(40, 1.8), other, 3, 1);
+    EXPECT_FALSE(comparison.better);
+    EXPECT_THAT(comparison.verdict, StartsWith("No verdict: an answer NLL is not a finite number"));
+}
+
+TEST(CompareOutcomes, DoesNotDependOnTheOrderOfOutcomes) {
+    const auto baseline = outcomes(40, 1.8);
+    auto other = outcomes(40, 1.7);
+    for (std::size_t i = 0; i < other.size(); ++i) other[i].nll += std::sin(static_cast<double>(i));
+    const auto first = compareOutcomes(baseline, other, 3, 1);
+    std::reverse(other.begin(), other.end());
+    const auto second = compareOutcomes(baseline, other, 3, 1);
+    EXPECT_EQ(first.nll.pValue, second.nll.pValue);
+    EXPECT_EQ(first.verdict, second.verdict);
+}
+
+}  // namespace
+}  // namespace lpes::analysis

@@ -1,0 +1,178 @@
+#include "core/analysis/statistics.h"
+
+#include <gtest/gtest.h>
+#include <time.h>
+
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace lpes::analysis {
+namespace {
+
+/// Processor time of this thread: other programs do not count.
+double threadSeconds() {
+    timespec now{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+const nlohmann::json& golden() {
+    static const nlohmann::json values = [] {
+        std::ifstream file(LPES_TEST_DATA "/golden/statistics.json");
+        return nlohmann::json::parse(file);
+    }();
+    return values;
+}
+
+TEST(WilsonInterval, AgreesWithScipy) {
+    ASSERT_FALSE(golden().at("wilson").empty());
+    for (const auto& row : golden().at("wilson")) {
+        const Interval interval = wilsonInterval(row.at("successes"), row.at("n"), row.at("confidence"));
+        EXPECT_NEAR(interval.low, row.at("low").get<double>(), 1e-12) << row;
+        EXPECT_NEAR(interval.high, row.at("high").get<double>(), 1e-12) << row;
+    }
+}
+
+TEST(WilsonInterval, HasExactEndsAndKnowsNothingWithoutItems) {
+    EXPECT_EQ(wilsonInterval(0, 7).low, 0.0);
+    EXPECT_EQ(wilsonInterval(7, 7).high, 1.0);
+    EXPECT_EQ(wilsonInterval(0, 0).low, 0.0);
+    EXPECT_EQ(wilsonInterval(0, 0).high, 1.0);
+    EXPECT_EQ(wilsonInterval(3, 7, 1.0).high, 1.0);
+    EXPECT_DOUBLE_EQ(wilsonInterval(3, 7, 0.0).low, 3.0 / 7.0);
+}
+
+TEST(WilsonInterval, IsSymmetric) {
+    for (std::int64_t k = 0; k <= 40; ++k) {
+        EXPECT_NEAR(wilsonInterval(k, 40).low, 1.0 - wilsonInterval(40 - k, 40).high, 1e-15);
+    }
+}
+
+TEST(McNemar, AgreesWithScipy) {
+    ASSERT_FALSE(golden().at("mcnemar").empty());
+    for (const auto& row : golden().at("mcnemar")) {
+        EXPECT_NEAR(mcnemarExact(row.at("only_a"), row.at("only_b")), row.at("p").get<double>(), 1e-12) << row;
+    }
+}
+
+TEST(McNemar, IsSymmetricAndNeverAboveOne) {
+    EXPECT_EQ(mcnemarExact(0, 0), 1.0);
+    EXPECT_EQ(mcnemarExact(5, 5), 1.0);
+    EXPECT_EQ(mcnemarExact(2, 9), mcnemarExact(9, 2));
+    EXPECT_GT(mcnemarExact(0, 5000), -1e-300);
+}
+
+TEST(PairedBootstrap, AgreesWithAnImplementationInPython) {
+    ASSERT_FALSE(golden().at("bootstrap").empty());
+    for (const auto& row : golden().at("bootstrap")) {
+        const auto a = row.at("a").get<std::vector<double>>(), b = row.at("b").get<std::vector<double>>();
+        const std::uint64_t seed = std::stoull(row.at("seed").get<std::string>());
+        const PairedBootstrap result = pairedBootstrap(a, b, seed, row.at("resamples"));
+        EXPECT_DOUBLE_EQ(result.meanDifference, row.at("mean_difference").get<double>()) << row.at("name");
+        EXPECT_DOUBLE_EQ(result.interval.low, row.at("low").get<double>()) << row.at("name");
+        EXPECT_DOUBLE_EQ(result.interval.high, row.at("high").get<double>()) << row.at("name");
+        EXPECT_DOUBLE_EQ(result.pValue, row.at("p").get<double>()) << row.at("name");
+    }
+}
+
+TEST(PairedBootstrap, DependsOnTheSeedAlone) {
+    std::vector<double> a(40), b(40);
+    for (std::size_t i = 0; i < a.size(); ++i) b[i] = std::sin(static_cast<double>(i)) + 0.2;
+    const auto first = pairedBootstrap(a, b, 1), again = pairedBootstrap(a, b, 1), other = pairedBootstrap(a, b, 2);
+    EXPECT_EQ(first.pValue, again.pValue);
+    EXPECT_EQ(first.interval.low, again.interval.low);
+    EXPECT_NE(first.interval.low, other.interval.low);
+    EXPECT_NEAR(first.interval.low, other.interval.low, 0.02);
+}
+
+TEST(PairedBootstrap, ChangesSignWithItsSides) {
+    const std::vector<double> a{1.0, 2.0, 3.0, 4.0, 5.0}, b{1.5, 2.25, 3.5, 4.125, 5.5};
+    const auto forth = pairedBootstrap(a, b, 9), back = pairedBootstrap(b, a, 9);
+    EXPECT_EQ(forth.meanDifference, -back.meanDifference);
+    EXPECT_EQ(forth.pValue, back.pValue);
+    EXPECT_NEAR(forth.interval.low, -back.interval.high, 1e-15);
+}
+
+TEST(PairedBootstrap, NeverClaimsMoreThanItsResamplesAllow) {
+    const std::vector<double> a(40, 2.0), b(40, 1.0);
+    const auto result = pairedBootstrap(a, b, 3);
+    EXPECT_DOUBLE_EQ(result.pValue, 2.0 / 10'001.0);
+    EXPECT_EQ(result.interval.low, -1.0);
+    EXPECT_EQ(result.interval.high, -1.0);
+}
+
+TEST(PairedBootstrap, HasNoVerdictOnTooFewItems) {
+    EXPECT_EQ(pairedBootstrap({}, {}, 1).pValue, 1.0);
+    const std::vector<double> a{1.0}, b{0.5};
+    const auto one = pairedBootstrap(a, b, 1);
+    EXPECT_EQ(one.pValue, 1.0);
+    EXPECT_EQ(one.meanDifference, -0.5);
+}
+
+TEST(PairedBootstrap, ANumberThatIsNoneIsNeverSignificant) {
+    const std::vector<double> a{1.0, 2.0, 3.0};
+    for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+        const auto result = pairedBootstrap(a, std::vector<double>{1.0, bad, 3.0}, 1);
+        EXPECT_EQ(result.pValue, 1.0);
+        EXPECT_FALSE(std::isfinite(result.meanDifference));
+        EXPECT_TRUE(std::isnan(result.interval.low));
+    }
+}
+
+TEST(PairedBootstrap, KeepsItsErrorRate) {
+    // Without any difference, about 5 % of the tests may come out below 0.05.
+    int significant = 0;
+    constexpr int kTrials = 400;
+    std::uint64_t state = 1;
+    const auto noise = [&state] {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        return static_cast<double>(state >> 11) * 0x1.0p-53;
+    };
+    for (int trial = 0; trial < kTrials; ++trial) {
+        std::vector<double> a(40), b(40);
+        for (double& value : a) value = noise();
+        for (double& value : b) value = noise();
+        significant += pairedBootstrap(a, b, 5, 1000).pValue < 0.05 ? 1 : 0;
+    }
+    EXPECT_GT(significant, 5);
+    EXPECT_LT(significant, 44);
+}
+
+// The limit is ten times what an optimised build needs: only a change of order is meant to be seen.
+TEST(PairedBootstrap, IsQuick) {
+    std::vector<double> a(500), b(500);
+    for (std::size_t i = 0; i < a.size(); ++i) b[i] = std::sin(static_cast<double>(i));
+    const double start = threadSeconds();
+    const auto result = pairedBootstrap(a, b, 5);
+    const double seconds = threadSeconds() - start;
+    RecordProperty("seconds", std::to_string(seconds));
+    EXPECT_GT(result.pValue, 0.0);
+    EXPECT_LT(seconds, 2.0);
+}
+
+TEST(BootstrapMeanInterval, CoversTheMeanAndNarrowsWithTheNumberOfValues) {
+    std::vector<double> few, many;
+    for (int i = 0; i < 400; ++i) (i < 25 ? few : many).push_back(std::sin(i));
+    const Interval wide = bootstrapMeanInterval(few, 1), narrow = bootstrapMeanInterval(many, 1);
+    EXPECT_LT(wide.low, mean(few));
+    EXPECT_GT(wide.high, mean(few));
+    EXPECT_LT(narrow.high - narrow.low, (wide.high - wide.low) / 2.5);
+    // Half width of the normal approximation: 1.96·σ/√n.
+    EXPECT_NEAR((narrow.high - narrow.low) / 2.0, 1.96 * std::sqrt(0.5 / static_cast<double>(many.size())), 0.01);
+}
+
+TEST(BootstrapMeanInterval, IsAPointForOneValue) {
+    EXPECT_EQ(bootstrapMeanInterval(std::vector<double>{3.0}, 1).low, 3.0);
+    EXPECT_EQ(bootstrapMeanInterval(std::vector<double>{3.0}, 1).high, 3.0);
+    EXPECT_EQ(bootstrapMeanInterval({}, 1).high, 0.0);
+}
+
+TEST(Mean, OfNothingIsZero) {
+    EXPECT_EQ(mean({}), 0.0);
+    EXPECT_EQ(mean(std::vector<double>{1.0, 2.0, 6.0}), 3.0);
+}
+
+}  // namespace
+}  // namespace lpes::analysis
