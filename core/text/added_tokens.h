@@ -1,0 +1,37 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/text/split_pattern.h"
+#include "core/text/tokenizer.h"
+
+namespace lpes::text {
+
+/// Finds the added tokens in a text: leftmost, longest, with the lstrip, rstrip and single-word rules of the tokenizers
+/// library (added_vocabulary.rs, find_matches). immutable.
+class AddedTokens {
+  public:
+    /// Those of spec.added whose `normalized` is the given one, their content brought to NFC where the spec normalises
+    /// and `normalized` is set.
+    AddedTokens(const TokenizerSpec& spec, bool normalized);
+
+    struct Part {
+        TextRange range;
+        TokenId id = -1;  ///< −1: ordinary text
+    };
+    /// The parts of a text in order, none empty. Special tokens count as ordinary text unless parseSpecial.
+    void split(std::string_view text, bool parseSpecial, std::vector<Part>& out) const;
+
+  private:
+    [[nodiscard]] const TokenizerSpec::Added* longestAt(std::string_view text, std::size_t at, std::size_t& size) const;
+
+    std::unordered_map<std::string, TokenizerSpec::Added> m_tokens;
+    /// Lengths in bytes, longest first, of the tokens that begin with a byte.
+    std::array<std::vector<std::size_t>, 256> m_sizes;
+};
+
+}  // namespace lpes::text
