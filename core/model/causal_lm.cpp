@@ -1,0 +1,66 @@
+#include "core/model/causal_lm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace lpes::model {
+
+namespace {
+
+double bytesPerValue(ComputeType type) {
+    return type == ComputeType::Float32 ? 4.0 : 2.0;
+}
+
+/// A configuration may be as large as its limits allow: the product is formed in double and saturates.
+std::int64_t toBytes(double bytes) {
+    constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+    return bytes >= static_cast<double>(kMost) ? kMost : static_cast<std::int64_t>(bytes);
+}
+
+}  // namespace
+
+Result<std::optional<ComputeType>> parseComputeType(const std::string& text) {
+    if (text == "auto") return std::optional<ComputeType>{};
+    if (text == "float32") return std::optional{ComputeType::Float32};
+    if (text == "bfloat16") return std::optional{ComputeType::BFloat16};
+    if (text == "float16") {
+        return fail(ErrorCode::Unsupported,
+                    "compute type 'float16' is not offered, because it is ten times slower than bfloat16 on a CPU; use "
+                    "float32 or bfloat16");
+    }
+    return fail(ErrorCode::Usage, fmt::format("'{}' is not a compute type; use auto, float32 or bfloat16", text));
+}
+
+std::string computeTypeName(ComputeType type) {
+    return type == ComputeType::Float32 ? "float32" : "bfloat16";
+}
+
+std::int64_t estimateActivationBytes(const ModelConfig& config, ComputeType type, int tokens) {
+    const double queries = double(config.numHeads) * config.headDim;
+    const double keys = double(config.numKvHeads) * config.headDim;
+    const double hidden = config.hiddenSize;
+    // Attention: q, k, v, the rotated q and k, k and v repeated for every query head, and the result.
+    const double attention = 5.0 * queries + 3.0 * keys;
+    // MLP: gate, up and their product.
+    const double mlp = 3.0 * config.intermediateSize;
+    // Residual stream, its normed copy and the block's output stay alive beside either.
+    const double perToken = (3.0 * hidden + std::max(attention, mlp)) * bytesPerValue(type);
+    // One cos and one sin table per layer at most, in the compute type.
+    const double tables = double(config.numLayers) * config.headDim * bytesPerValue(type);
+    // Logits are reduced in blocks of rows, widened to float32.
+    constexpr double kLogitRows = 128.0;
+    const double logits = std::min<double>(tokens, kLogitRows) * config.vocabSize * (bytesPerValue(type) + 4.0);
+    return toBytes((perToken + tables) * tokens + logits + double(estimateKvCacheBytes(config, type, tokens)));
+}
+
+std::int64_t estimateKvCacheBytes(const ModelConfig& config, ComputeType type, int tokens) {
+    return toBytes(2.0 * config.numLayers * config.numKvHeads * config.headDim * tokens * bytesPerValue(type));
+}
+
+std::int64_t estimateWeightBytes(const ModelConfig& config, ComputeType type) {
+    return toBytes(double(config.parameters) * bytesPerValue(type));
+}
+
+}  // namespace lpes::model

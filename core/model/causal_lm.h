@@ -1,0 +1,173 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/base/progress.h"
+#include "core/base/result.h"
+#include "core/model/formats/weight_source.h"
+#include "core/model/model_config.h"
+#include "core/rope/rope_config.h"
+#include "core/text/tokenizer.h"
+
+/// A running causal language model. No LibTorch type appears here; core/model/torch implements it.
+namespace lpes::model {
+
+using rope::LayerScales;
+using text::TokenId;
+
+/// "auto", "float32" or "bfloat16". float16 is refused on a CPU, where it is ten times slower than bfloat16.
+[[nodiscard]] Result<std::optional<ComputeType>> parseComputeType(const std::string& text);
+[[nodiscard]] std::string computeTypeName(ComputeType type);
+
+struct LoadOptions {
+    std::optional<ComputeType> computeType;  ///< unset: bfloat16 where the processor does it natively, else float32
+    std::string device = "cpu";              ///< only "cpu" so far; anything else is Unsupported by name
+};
+
+/// A prompt and the answer that is scored after it, in one prefill (teacher forcing, methods.md §2).
+struct ScoredPrompt {
+    std::vector<TokenId> prompt;
+    std::vector<TokenId> answer;  ///< at least one id
+};
+
+struct AnswerScore {
+    std::vector<double> logProbs;  ///< natural log-probability of each answer id given everything before it
+    bool allArgmax = false;        ///< every answer id has the highest logit (`strict`); a tie goes to the lower id
+    double meanNll = 0.0;          ///< −mean(logProbs)
+};
+
+struct TopToken {
+    TokenId id = 0;
+    double logProb = 0.0;
+};
+
+struct TextScore {
+    std::vector<double> logProbs;       ///< of ids[1…], one fewer than ids
+    std::vector<TokenId> argmax;        ///< highest logit after each of ids[0 … n−1]
+    std::vector<TopToken> topAtEnd;     ///< after the last id, best first
+};
+
+/// Result of reading back what a running model really uses (conventions.md §1, rank 1).
+struct AppliedCheck {
+    bool verified = false;
+    double maxAbsError = 0.0;   ///< largest |table − expectation| over layers, positions and frequencies
+    int worstLayer = -1;
+    std::vector<int> probedPositions;
+};
+
+/// The last prompt token's attention, reduced to spans of tokens while it is computed: O(T) memory.
+struct TokenSpan {
+    int begin = 0, end = 0;  ///< token indices, end exclusive
+};
+struct AttentionProbe {
+    /// [L][spans]: Σ over the span of the attention of the last prompt token, mean over heads (methods.md §4)
+    std::vector<std::vector<double>> shareByLayer;
+    std::vector<double> sinkByLayer;  ///< attention to token 0, mean over heads
+};
+
+/// ∂(mean answer NLL)/∂s_h.
+struct ScaleGradient {
+    double meanNll = 0.0;
+    std::vector<double> gradient;  ///< [L]
+};
+
+/// How like two sets of hidden states are, layer by layer (methods.md §4). One entry per layer: output of layer h
+/// before the final norm; rows are the prompt's tokens without token 0 and without sink tokens.
+struct RepresentationComparison {
+    std::vector<double> deviation;   ///< 1 − linear CKA
+    std::vector<double> rsa;         ///< Spearman of the upper triangles of the 1−cosine distance matrices
+    std::vector<double> meanCosine;
+};
+
+/// What one thread works with: scratch, position tables per distinct scale, KV cache. thread-compatible: one owner at a
+/// time; several sessions of one model run at the same time. Every call that computes checks `stop` at each layer and
+/// answers Cancelled through `stopped()`.
+///
+/// Results are a function of (weights, ids, scales, compute type, threads, batch composition) alone.
+class ModelSession {
+  public:
+    virtual ~ModelSession() = default;
+
+    /// Scores several prompts in one packed pass without padding: tokens of all prompts share the matrix products,
+    /// attention stays inside each prompt, and logits are computed for answer positions only. scales empty = no
+    /// profile; all 1.0 gives the same bits. Usage for an empty prompt or answer or an id outside the vocabulary,
+    /// BadInput from checkScales or for a prompt longer than the model's context, OutOfMemory.
+    /// Failed with message kStoppedMessage when stopped.
+    [[nodiscard]] virtual Result<std::vector<AnswerScore>> scoreAnswers(std::span<const ScoredPrompt> batch,
+                                                                       const LayerScales& scales,
+                                                                       std::stop_token stop = {}) = 0;
+
+    /// Log-probability of every token of a text. Logits are reduced in row blocks, never [T, V] at once.
+    [[nodiscard]] virtual Result<TextScore> scoreText(std::span<const TokenId> ids, const LayerScales& scales, int top,
+                                                      std::stop_token stop = {}) = 0;
+
+    /// Attention of the last token of `prompt` by spans (last-row attention only, softmax in float32).
+    [[nodiscard]] virtual Result<AttentionProbe> attentionOfLastToken(std::span<const TokenId> prompt,
+                                                                     std::span<const TokenSpan> spans,
+                                                                     const LayerScales& scales,
+                                                                     std::stop_token stop = {}) = 0;
+
+    /// Compares the hidden states of one prompt under two sets of scales; the first is the reference whose sink mask
+    /// (norm above 10 × median, per layer) is used for both.
+    [[nodiscard]] virtual Result<RepresentationComparison> compareRepresentations(std::span<const TokenId> prompt,
+                                                                                 const LayerScales& reference,
+                                                                                 const LayerScales& scales,
+                                                                                 std::stop_token stop = {}) = 0;
+
+    /// Differentiates the mean answer NLL with respect to every layer's scale (a differentiable path of its own; it
+    /// agrees with scoreAnswers within rounding). `scales` must not be empty.
+    [[nodiscard]] virtual Result<ScaleGradient> scaleGradient(const ScoredPrompt& prompt, const LayerScales& scales,
+                                                              std::stop_token stop = {}) = 0;
+
+    // Generation with a KV cache.
+
+    /// Sets the scales for generation and drops the cache when they differ from those in force, because cached keys
+    /// were rotated with the old ones. The tokens so far are kept and are prefilled again by the next `advance`.
+    [[nodiscard]] virtual Result<void> setScales(const LayerScales& scales) = 0;
+    [[nodiscard]] virtual const LayerScales& currentScales() const = 0;
+    /// Appends ids to the sequence and returns the logits [V] float32 after the last of them. BadInput beyond the context.
+    [[nodiscard]] virtual Result<std::vector<float>> advance(std::span<const TokenId> ids, std::stop_token stop = {}) = 0;
+    /// Tokens whose keys and values are cached (0 after the scales changed).
+    [[nodiscard]] virtual int cachedTokens() const = 0;
+    /// Forgets sequence and cache.
+    virtual void resetSequence() = 0;
+
+    /// Applies `scales` to this session's tables, reads the cos/sin of every layer back from the tensors that the
+    /// layers use, and compares them with rope::positionTable of each layer's own scale, at early and late positions
+    /// up to `maxPosition`. verified when no entry is off by more than the rounding of the compute type.
+    [[nodiscard]] virtual Result<AppliedCheck> verifyApplied(const LayerScales& scales, int maxPosition) = 0;
+    /// cos and sin [count, D/2] that layer `layer` uses under `scales`, read back and widened to float.
+    [[nodiscard]] virtual Result<rope::PositionTable> readBackTable(int layer, const LayerScales& scales, int first,
+                                                                   int count) = 0;
+};
+
+inline constexpr const char* kStoppedMessage = "stopped by the user";
+[[nodiscard]] inline bool wasStopped(const Error& error) { return error.message == kStoppedMessage; }
+
+/// A loaded model: weights, immutable and shared by its sessions. thread-safe.
+class CausalLm {
+  public:
+    virtual ~CausalLm() = default;
+    [[nodiscard]] virtual const ModelConfig& config() const = 0;
+    [[nodiscard]] virtual ComputeType computeType() const = 0;
+    [[nodiscard]] virtual std::string device() const = 0;
+    /// `threads` ≥ 1 cores for each matrix product of this session. Results depend on it: it is stored with every run.
+    [[nodiscard]] virtual std::unique_ptr<ModelSession> newSession(int threads) const = 0;
+    /// Bytes of weights in memory in the compute type.
+    [[nodiscard]] virtual std::int64_t residentBytes() const = 0;
+};
+
+/// Estimated bytes for one forward pass of T tokens in one prompt plus a KV cache of T tokens, without weights.
+[[nodiscard]] std::int64_t estimateActivationBytes(const ModelConfig& config, ComputeType type, int tokens);
+[[nodiscard]] std::int64_t estimateKvCacheBytes(const ModelConfig& config, ComputeType type, int tokens);
+/// Bytes of the weights in the compute type.
+[[nodiscard]] std::int64_t estimateWeightBytes(const ModelConfig& config, ComputeType type);
+
+}  // namespace lpes::model

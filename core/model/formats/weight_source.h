@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/model/model_config.h"
+#include "core/text/tokenizer.h"
+
+namespace lpes::model {
+
+/// How numbers are stored in a file. The Q formats are GGUF's blocks of 32.
+enum class StorageType { F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1 };
+
+[[nodiscard]] std::string storageTypeName(StorageType type);
+
+/// What the decoder computes in.
+enum class ComputeType { Float32, BFloat16 };
+
+/// A tensor in a mapped file. `bytes` stays valid as long as the WeightSource.
+struct TensorView {
+    std::string name;                 ///< the file's own name
+    std::vector<std::int64_t> shape;  ///< row major, as PyTorch writes it ([out, in] for a projection)
+    StorageType type = StorageType::F32;
+    std::span<const std::byte> bytes;
+    std::filesystem::path file;
+};
+
+/// One model's weights under one set of names, whatever the format:
+///   embedding [V,E] · final_norm [E] · head [V,E] (absent when tied)
+///   layer.N.{attention_norm [E], q [H·D,E], k [K·D,E], v [K·D,E], o [E,H·D], mlp_norm [E], gate [I,E], up [I,E], down
+///   [E,I]} layer.N.{q,k,v,o,gate,up,down}_bias where the configuration says so
+/// Rows of q and k are in half-split order (GGUF-llama's interleaving is undone by `read`).
+/// Every needed tensor was found with the right shape before this object exists. immutable, thread-safe.
+class WeightSource {
+  public:
+    virtual ~WeightSource() = default;
+
+    [[nodiscard]] virtual const ModelConfig& config() const = 0;
+    /// Canonical names present.
+    [[nodiscard]] virtual std::vector<std::string> names() const = 0;
+    /// nullptr when there is no such tensor.
+    [[nodiscard]] virtual const TensorView* find(const std::string& canonicalName) const = 0;
+
+    /// The mapped bytes themselves when they already are what the decoder wants: stored as `type`, no row order to
+    /// undo, aligned for the type. Empty otherwise; then call read.
+    [[nodiscard]] virtual std::span<const std::byte> direct(const std::string& canonicalName,
+                                                            ComputeType type) const = 0;
+    /// Dequantises or converts into `out` (number of elements × 4 or 2 bytes), rows of q and k in half-split order.
+    /// Quantised values are computed in float32 and rounded to bfloat16 (nearest even) last. May be called from several
+    /// threads. BadInput when a value of the file is not finite.
+    [[nodiscard]] virtual Result<void> read(const std::string& canonicalName, ComputeType type,
+                                            std::span<std::byte> out) const = 0;
+    /// The check that `read` makes, for a tensor whose mapped bytes are used through `direct`: BadInput when a value is
+    /// not finite. Touches every page of the tensor.
+    [[nodiscard]] virtual Result<void> checkFinite(const std::string& canonicalName) const = 0;
+
+    /// Tokenizer files of the model; BadInput / Unsupported as core/text says, BadInput when the model has none.
+    [[nodiscard]] virtual Result<text::TokenizerSpec> tokenizerSpec() const = 0;
+};
+
+/// Opens a Hugging Face folder (config.json; model.safetensors, or model.safetensors.index.json with its shards) or a
+/// .gguf file. Memory stays small however large the numbers in a header are: every count, offset and size is checked
+/// against the file's length before anything is allocated.
+///
+/// BadInput (file, field, value, remedy): missing folder, file or shard; damaged or truncated file; a header number
+/// that does not fit; a missing or misshaped tensor. Unsupported by name: architecture, rope type, activation,
+/// quantisation, tensor type, GGUF version, big-endian GGUF, split GGUF sets, a PyTorch .bin folder.
+/// Tied head: tie=true without lm_head uses the embedding; tie=true with an lm_head that differs uses lm_head and
+/// warns; tie=false without lm_head is an error.
+[[nodiscard]] Result<std::shared_ptr<const WeightSource>> openWeights(const std::filesystem::path& path);
+
+}  // namespace lpes::model

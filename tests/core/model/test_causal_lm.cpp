@@ -1,0 +1,53 @@
+#include "core/model/causal_lm.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+using namespace lpes;
+using namespace lpes::model;
+
+TEST(ComputeTypes, ReadsTheThreeSpellings) {
+    EXPECT_EQ(parseComputeType("auto").value(), std::optional<ComputeType>{});
+    EXPECT_EQ(parseComputeType("float32").value(), ComputeType::Float32);
+    EXPECT_EQ(parseComputeType("bfloat16").value(), ComputeType::BFloat16);
+    for (const ComputeType type : {ComputeType::Float32, ComputeType::BFloat16}) {
+        EXPECT_EQ(parseComputeType(computeTypeName(type)).value(), type);
+    }
+}
+
+TEST(ComputeTypes, RefusesFloat16ByNameAndOthersAsUsage) {
+    EXPECT_EQ(parseComputeType("float16").error().code, ErrorCode::Unsupported);
+    EXPECT_EQ(parseComputeType("fp8").error().code, ErrorCode::Usage);
+    EXPECT_THAT(parseComputeType("fp8").error().message, testing::HasSubstr("'fp8'"));
+}
+
+TEST(MemoryEstimates, FollowShapesAndComputeType) {
+    ModelConfig config;
+    config.numLayers = 30;
+    config.hiddenSize = 576;
+    config.numHeads = 9;
+    config.numKvHeads = 3;
+    config.headDim = 64;
+    config.intermediateSize = 1536;
+    config.vocabSize = 49152;
+    config.parameters = 134'515'008;
+    EXPECT_EQ(estimateWeightBytes(config, ComputeType::BFloat16), 269'030'016);
+    EXPECT_EQ(estimateKvCacheBytes(config, ComputeType::Float32, 1000), 2LL * 30 * 3 * 64 * 1000 * 4);
+    const auto one = estimateActivationBytes(config, ComputeType::Float32, 1000);
+    EXPECT_GT(one, estimateKvCacheBytes(config, ComputeType::Float32, 1000));
+    EXPECT_GT(estimateActivationBytes(config, ComputeType::Float32, 2000), one);
+    EXPECT_GT(one, estimateActivationBytes(config, ComputeType::BFloat16, 1000));
+}
+
+TEST(MemoryEstimates, SaturateInsteadOfWrapping) {
+    ModelConfig config;
+    config.numLayers = 4096;
+    config.numKvHeads = 1024;
+    config.headDim = 1024;
+    config.hiddenSize = config.intermediateSize = 1 << 20;
+    const int tokens = std::numeric_limits<int>::max();
+    EXPECT_EQ(estimateKvCacheBytes(config, ComputeType::Float32, tokens), std::numeric_limits<std::int64_t>::max());
+    EXPECT_GT(estimateActivationBytes(config, ComputeType::Float32, tokens), 0);
+}
