@@ -1,0 +1,15 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <span>
+
+#include "core/model/causal_lm.h"
+
+namespace lpes::model {
+
+/// Adds one layer's last-row attention to the probe: queries [H, T, D] and keys [K, T, D] after rotation.
+void probeLastRow(const at::Tensor& queries, const at::Tensor& keys, std::span<const TokenSpan> spans,
+                  AttentionProbe& probe);
+
+}  // namespace lpes::model

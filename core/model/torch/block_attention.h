@@ -1,0 +1,34 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace lpes::model {
+
+/// One prompt's rows in packed queries and keys; its queries are the last `queries` of its `keys` positions.
+struct AttentionPart {
+    std::int64_t queryBegin = 0, queries = 0;
+    std::int64_t keyBegin = 0, keys = 0;
+};
+
+/// Buffers of blockAttention, used again from layer to layer. thread-compatible.
+struct BlockAttentionScratch {
+    std::vector<std::uint32_t> packedKeys, packedValues;  ///< pairs of bfloat16 as the matrix units read them
+    std::vector<std::vector<float>> perThread;
+};
+
+/// Does this machine have what blockAttention needs: bfloat16 matrix products of small blocks through oneDNN (AMX or
+/// AVX512-BF16)? Then it takes head dimensions that are even.
+[[nodiscard]] bool hasBlockAttention();
+
+/// Causal attention of all parts in one go, bfloat16: q [H, N, D], k, v [K, M, D] with rows of D contiguous values and
+/// any head stride → out [N, H·D] contiguous. Blocks of 64 queries meet blocks of 512 keys; softmax in float32 with a
+/// running maximum (Milakov & Gimelshein 2018; Dao et al. 2022), probabilities rounded to bfloat16 for the product with
+/// the values. The result does not depend on the number of threads, nor on which prompts share the batch.
+void blockAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, std::span<const AttentionPart> parts,
+                    const at::Tensor& out, BlockAttentionScratch& scratch);
+
+}  // namespace lpes::model

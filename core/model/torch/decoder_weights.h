@@ -1,0 +1,53 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "core/base/progress.h"
+#include "core/base/result.h"
+#include "core/model/formats/weight_source.h"
+
+namespace lpes::model {
+
+/// x·Wᵀ + b.
+struct Projection {
+    at::Tensor weight;  ///< [out, in] compute type
+    at::Tensor bias;    ///< [out] compute type; undefined where the model has none
+};
+
+/// One layer. Where the file's bytes are used as they are (zero-copy) q, k, v and gate, up stay matrices of their own;
+/// where they have to be converted anyway they are written into one matrix each, so that one product does the work of
+/// three or two: `qkv` has one or three entries and `gateUp` one or two.
+struct LayerWeights {
+    at::Tensor attentionNorm;        ///< [E]
+    std::vector<Projection> qkv;     ///< {[(H+2K)·D, E]} or {[H·D, E], [K·D, E], [K·D, E]}
+    Projection output;               ///< [E, H·D]
+    at::Tensor mlpNorm;              ///< [E]
+    std::vector<Projection> gateUp;  ///< {[2·I, E]} or {[I, E], [I, E]}
+    Projection down;                 ///< [E, I]
+};
+
+/// immutable after loading, hence thread-safe. No tensor was made inside InferenceMode, so all of them may take part in
+/// autograd (as constants).
+struct DecoderWeights {
+    at::Tensor embedding;  ///< [V, E]
+    at::Tensor finalNorm;  ///< [E]
+    at::Tensor head;       ///< [V, E]; the embedding itself when tied
+    std::vector<LayerWeights> layers;
+    std::int64_t residentBytes = 0;  ///< of distinct tensors, mapped ones included
+};
+
+[[nodiscard]] at::ScalarType scalarType(ComputeType type);
+
+/// Reads every tensor. OutOfMemory before anything is allocated when what has to be copied is more than the memory
+/// that is available, naming both numbers; kStoppedMessage when stopped between tensors; otherwise what
+/// WeightSource::read answers. The mapped file stays open as long as a tensor uses it.
+[[nodiscard]] Result<DecoderWeights> loadDecoderWeights(const std::shared_ptr<const WeightSource>& source,
+                                                        ComputeType type, ProgressObserver& observer,
+                                                        const std::stop_token& stop);
+
+}  // namespace lpes::model

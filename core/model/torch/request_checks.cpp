@@ -1,0 +1,47 @@
+#include "core/model/torch/request_checks.h"
+
+#include <fmt/format.h>
+
+namespace lpes::model {
+
+Result<void> checkIds(std::span<const TokenId> ids, const char* what, const ModelConfig& config) {
+    if (ids.empty()) return fail(ErrorCode::Usage, fmt::format("the {} has no tokens; give at least one", what));
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        if (ids[i] < 0 || ids[i] >= config.vocabSize) {
+            return fail(ErrorCode::Usage,
+                        fmt::format("token {} of the {} is {}, outside the model's vocabulary of {}; use ids made with "
+                                    "this model's tokenizer",
+                                    i, what, ids[i], config.vocabSize));
+        }
+    }
+    return {};
+}
+
+Result<void> checkLength(std::size_t tokens, const char* what, const ModelConfig& config) {
+    if (tokens <= static_cast<std::size_t>(config.contextLength)) return {};
+    return fail(ErrorCode::BadInput,
+                fmt::format("the {} has {} tokens but the model's context is {}; shorten it (nothing "
+                            "is cut off in silence)",
+                            what, tokens, config.contextLength));
+}
+
+Result<void> checkScoredPrompt(const ScoredPrompt& prompt, const ModelConfig& config) {
+    if (auto r = checkIds(prompt.prompt, "prompt", config); !r) return r;
+    if (auto r = checkIds(prompt.answer, "answer", config); !r) return r;
+    return checkLength(prompt.prompt.size() + prompt.answer.size(), "prompt with its answer", config);
+}
+
+Result<void> checkSpans(std::span<const TokenSpan> spans, std::size_t tokens) {
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+        const TokenSpan& span = spans[i];
+        if (span.begin < 0 || span.begin > span.end || static_cast<std::size_t>(span.end) > tokens) {
+            return fail(ErrorCode::Usage,
+                        fmt::format("span {} covers tokens {} to {}, which are not inside a prompt of {} "
+                                    "tokens; give 0 ≤ begin ≤ end ≤ length",
+                                    i, span.begin, span.end, tokens));
+        }
+    }
+    return {};
+}
+
+}  // namespace lpes::model

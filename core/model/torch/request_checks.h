@@ -1,0 +1,22 @@
+#pragma once
+
+#include <span>
+
+#include "core/base/result.h"
+#include "core/model/causal_lm.h"
+
+/// What a session refuses before it computes anything.
+namespace lpes::model {
+
+/// Usage for no ids or an id outside the vocabulary (`what` names the sequence: "prompt", "answer"); BadInput when
+/// `tokens` exceed the model's context.
+[[nodiscard]] Result<void> checkIds(std::span<const TokenId> ids, const char* what, const ModelConfig& config);
+[[nodiscard]] Result<void> checkLength(std::size_t tokens, const char* what, const ModelConfig& config);
+
+/// Prompt, answer and their common length.
+[[nodiscard]] Result<void> checkScoredPrompt(const ScoredPrompt& prompt, const ModelConfig& config);
+
+/// Usage for spans that are not inside 0 … tokens.
+[[nodiscard]] Result<void> checkSpans(std::span<const TokenSpan> spans, std::size_t tokens);
+
+}  // namespace lpes::model

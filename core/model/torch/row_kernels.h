@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+
+namespace lpes::model {
+
+/// bfloat16 as stored: the upper half of a float.
+struct Bf16 {
+    std::uint16_t bits;
+};
+
+/// The inner loops of this folder's kernels, on plain rows of T = float or Bf16. Two sets are compiled from one source
+/// (row_kernels_impl.h): a portable one, and one for AVX-512 with BF16 conversions. They agree within a rounding of the
+/// result. Row and head strides count elements.
+template <class T>
+struct RowKernels {
+    /// Rows begin … end−1: x += delta (unless nullptr), out = weight · round(x · rsqrt(mean(x²) + eps)).
+    void (*norm)(T* x, const T* delta, const T* weight, float eps, std::int64_t size, T* out, std::int64_t begin,
+                 std::int64_t end);
+    /// out = round(silu(gate)) · up.
+    void (*siluMul)(const T* gate, std::int64_t gateStride, const T* up, std::int64_t upStride, std::int64_t size,
+                    T* out, std::int64_t begin, std::int64_t end);
+    /// `heads` heads of 2·half values each, rotated by the angles of the row's position and laid out by head.
+    void (*rotate)(const T* in, std::int64_t inStride, std::int64_t heads, std::int64_t half, const T* cos,
+                   const T* sin, const std::int32_t* positions, T* out, std::int64_t headStride, std::int64_t begin,
+                   std::int64_t end);
+};
+
+/// The inner loops of blockAttention.
+struct AttentionKernels {
+    /// Scores [rows, stride] → shares [rows, stride] in units of e^maximum; row i sees the first `visible` + i of
+    /// `width` columns, the rest gets 0. maxima and sums [rows] are kept up to date; results [rows, headDim] of earlier
+    /// blocks (nullptr in the first) are brought to the new maxima.
+    void (*softmaxBlock)(float* scores, std::int64_t stride, std::int64_t visible, std::int64_t rows,
+                         std::int64_t width, std::int64_t headDim, float scale, Bf16* shares, float* maxima,
+                         float* sums, float* results);
+    /// keys [count, 2·half] → pairs transposed, words [half, width]; columns from count on are zero.
+    void (*packKeys)(const std::uint16_t* keys, std::int64_t count, std::int64_t half, std::int64_t width,
+                     std::uint32_t* packed);
+    /// values [count, headDim] → rows in pairs, words [rows/2, headDim]; rows from count on are zero.
+    void (*packValues)(const std::uint16_t* values, std::int64_t count, std::int64_t headDim, std::int64_t rows,
+                       std::uint32_t* packed);
+    /// out[i] = results[i] / sum, headDim values.
+    void (*finishRow)(const float* results, float sum, std::int64_t headDim, Bf16* out);
+};
+
+struct KernelSet {
+    RowKernels<float> float32;
+    RowKernels<Bf16> bfloat16;
+    AttentionKernels attention;
+};
+
+[[nodiscard]] const KernelSet& portableKernels();
+/// Only where processor().avx512 and processor().avx512Bf16.
+[[nodiscard]] const KernelSet& avx512Kernels();
+
+}  // namespace lpes::model

@@ -1,0 +1,208 @@
+#pragma once
+
+#include "core/model/torch/row_kernels.h"
+#include "core/model/torch/vector_math.h"
+
+// Included once by each file that compiles it for an instruction set. Everything here is local to that file, and no
+// header of the standard library with inline functions may be included: the linker would keep one copy of such a
+// function, perhaps the one that other processors cannot run.
+namespace lpes::model {
+namespace {
+
+using namespace lanes;
+
+template <class T>
+inline void normRow(T* x, const T* delta, const T* weight, float eps, std::int64_t size, T* out) {
+    Floats squares{};
+    const std::int64_t whole = size - size % kLanes, rest = size % kLanes;
+    for (std::int64_t i = 0; i < whole; i += kLanes) {
+        Floats value = load(x + i);
+        if (delta) {
+            value = roundTo(x, value + load(delta + i));
+            store(x + i, value);
+        }
+        squares += value * value;
+    }
+    if (rest > 0) {
+        Floats value = loadSome(x + whole, rest);
+        if (delta) {
+            value = roundTo(x, value + loadSome(delta + whole, rest));
+            storeSome(x + whole, value, rest);
+        }
+        squares += value * value;
+    }
+    const Floats scale = broadcast(1.0f / __builtin_sqrtf(sum(squares) / static_cast<float>(size) + eps));
+    for (std::int64_t i = 0; i < whole; i += kLanes) {
+        store(out + i, load(weight + i) * roundTo(x, load(x + i) * scale));
+    }
+    if (rest > 0) {
+        storeSome(out + whole, loadSome(weight + whole, rest) * roundTo(x, loadSome(x + whole, rest) * scale), rest);
+    }
+}
+
+template <class T>
+void normRows(T* x, const T* delta, const T* weight, float eps, std::int64_t size, T* out, std::int64_t begin,
+              std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+        normRow(x + row * size, delta ? delta + row * size : nullptr, weight, eps, size, out + row * size);
+    }
+}
+
+template <class T>
+inline Floats siluMulLanes(Floats gate, Floats up, const T* tag) {
+    return roundTo(tag, gate / (broadcast(1.0f) + exponential(-gate))) * up;
+}
+
+template <class T>
+void siluMulRows(const T* gates, std::int64_t gateStride, const T* ups, std::int64_t upStride, std::int64_t size,
+                 T* outs, std::int64_t begin, std::int64_t end) {
+    const std::int64_t whole = size - size % kLanes, rest = size % kLanes;
+    for (std::int64_t row = begin; row < end; ++row) {
+        const T* gate = gates + row * gateStride;
+        const T* up = ups + row * upStride;
+        T* out = outs + row * size;
+        for (std::int64_t i = 0; i < whole; i += kLanes)
+            store(out + i, siluMulLanes(load(gate + i), load(up + i), gate));
+        if (rest > 0) {
+            storeSome(out + whole, siluMulLanes(loadSome(gate + whole, rest), loadSome(up + whole, rest), gate), rest);
+        }
+    }
+}
+
+/// (a, b) → (round(a·cos) − round(b·sin), round(b·cos) + round(a·sin)), as transformers rounds it.
+template <class T>
+inline void rotateLanes(const T* tag, Floats a, Floats b, Floats cos, Floats sin, Floats& first, Floats& second) {
+    first = roundTo(tag, a * cos) - roundTo(tag, b * sin);
+    second = roundTo(tag, b * cos) + roundTo(tag, a * sin);
+}
+
+template <class T>
+inline void rotateHead(const T* in, const T* cos, const T* sin, std::int64_t half, T* out) {
+    const std::int64_t whole = half - half % kLanes, rest = half % kLanes;
+    Floats first, second;
+    for (std::int64_t i = 0; i < whole; i += kLanes) {
+        rotateLanes(in, load(in + i), load(in + half + i), load(cos + i), load(sin + i), first, second);
+        store(out + i, first);
+        store(out + half + i, second);
+    }
+    if (rest > 0) {
+        rotateLanes(in, loadSome(in + whole, rest), loadSome(in + half + whole, rest), loadSome(cos + whole, rest),
+                    loadSome(sin + whole, rest), first, second);
+        storeSome(out + whole, first, rest);
+        storeSome(out + half + whole, second, rest);
+    }
+}
+
+template <class T>
+void rotateRows(const T* in, std::int64_t inStride, std::int64_t heads, std::int64_t half, const T* cos, const T* sin,
+                const std::int32_t* positions, T* out, std::int64_t headStride, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+        const std::int64_t angles = positions[row] * half;
+        for (std::int64_t head = 0; head < heads; ++head) {
+            rotateHead(in + row * inStride + head * 2 * half, cos + angles, sin + angles, half,
+                       out + head * headStride + row * 2 * half);
+        }
+    }
+}
+
+constexpr float kNoScore = -__builtin_inff();
+
+/// One row; answers by what the row's earlier results have to be multiplied.
+inline float softmaxRow(float* scores, std::int64_t visible, std::int64_t width, float scale, Bf16* shares,
+                        float& maximum, float& total) {
+    const std::int64_t whole = visible - visible % kLanes, rest = visible % kLanes;
+    const std::int64_t filled = rest > 0 ? whole + kLanes : whole;
+    for (std::int64_t i = visible; i < filled; ++i) scores[i] = kNoScore;
+    Floats largest = broadcast(kNoScore);
+    for (std::int64_t i = 0; i < filled; i += kLanes) {
+        const Floats value = load(scores + i);
+        largest = value > largest ? value : largest;
+    }
+    float newMaximum = maximum;
+    for (int i = 0; i < kLanes; ++i) {
+        const float value = largest[i] * scale;
+        newMaximum = value > newMaximum ? value : newMaximum;
+    }
+    const Floats factor = broadcast(scale), shift = broadcast(newMaximum);
+    Floats sums{};
+    for (std::int64_t i = 0; i < whole; i += kLanes) {
+        const Floats share = exponential(load(scores + i) * factor - shift);
+        sums += share;
+        store(shares + i, share);
+    }
+    if (rest > 0) {
+        Floats share = exponential(load(scores + whole) * factor - shift);
+        for (std::int64_t i = rest; i < kLanes; ++i) share[i] = 0.0f;
+        sums += share;
+        store(shares + whole, share);
+    }
+    for (std::int64_t i = filled; i < width; ++i) shares[i] = Bf16{0};
+    const float correction = exponential(broadcast(maximum - newMaximum))[0];
+    total = total * correction + sum(sums);
+    maximum = newMaximum;
+    return correction;
+}
+
+void softmaxBlock(float* scores, std::int64_t stride, std::int64_t visible, std::int64_t rows, std::int64_t width,
+                  std::int64_t headDim, float scale, Bf16* shares, float* maxima, float* sums, float* results) {
+    for (std::int64_t row = 0; row < rows; ++row) {
+        const std::int64_t wanted = visible + row, seen = wanted < 0 ? 0 : wanted > width ? width : wanted;
+        Bf16* target = shares + row * stride;
+        if (seen == 0) {
+            std::memset(static_cast<void*>(target), 0, static_cast<std::size_t>(width) * sizeof(Bf16));
+            continue;
+        }
+        const float correction = softmaxRow(scores + row * stride, seen, width, scale, target, maxima[row], sums[row]);
+        if (results && correction != 1.0f) {
+            for (std::int64_t i = 0; i < headDim; ++i) results[row * headDim + i] *= correction;
+        }
+    }
+}
+
+void packKeys(const std::uint16_t* keys, std::int64_t count, std::int64_t half, std::int64_t width,
+              std::uint32_t* packed) {
+    constexpr std::int64_t kTile = 16;
+    const auto word = [&](std::int64_t row, std::int64_t pair) {
+        std::uint32_t value;
+        std::memcpy(&value, keys + (row * half + pair) * 2, sizeof value);
+        return value;
+    };
+    for (std::int64_t first = 0; first < width; first += kTile) {
+        const std::int64_t present = count - first > kTile ? kTile : count - first;
+        for (std::int64_t pair = 0; pair < half; ++pair) {
+            std::uint32_t* target = packed + pair * width + first;
+            for (std::int64_t i = 0; i < present; ++i) target[i] = word(first + i, pair);
+            for (std::int64_t i = present > 0 ? present : 0; i < kTile; ++i) target[i] = 0;
+        }
+    }
+}
+
+void packValues(const std::uint16_t* values, std::int64_t count, std::int64_t headDim, std::int64_t rows,
+                std::uint32_t* packed) {
+    for (std::int64_t row = 0; row < rows; row += 2) {
+        std::uint32_t* target = packed + row / 2 * headDim;
+        const std::uint16_t* low = values + row * headDim;
+        if (row + 1 < count) {
+            const std::uint16_t* high = low + headDim;
+            for (std::int64_t i = 0; i < headDim; ++i) {
+                target[i] = static_cast<std::uint32_t>(low[i]) | static_cast<std::uint32_t>(high[i]) << 16;
+            }
+        } else {
+            for (std::int64_t i = 0; i < headDim; ++i) target[i] = row < count ? low[i] : 0u;
+        }
+    }
+}
+
+void finishRow(const float* results, float total, std::int64_t headDim, Bf16* out) {
+    const Floats factor = broadcast(1.0f / total);
+    const std::int64_t whole = headDim - headDim % kLanes, rest = headDim % kLanes;
+    for (std::int64_t i = 0; i < whole; i += kLanes) store(out + i, load(results + i) * factor);
+    if (rest > 0) storeSome(out + whole, loadSome(results + whole, rest) * factor, rest);
+}
+
+constexpr KernelSet kKernels{{normRows<float>, siluMulRows<float>, rotateRows<float>},
+                             {normRows<Bf16>, siluMulRows<Bf16>, rotateRows<Bf16>},
+                             {softmaxBlock, packKeys, packValues, finishRow}};
+
+}  // namespace
+}  // namespace lpes::model

@@ -1,0 +1,100 @@
+#include "core/model/torch/attention.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <c10/core/InferenceMode.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+namespace lpes::model {
+namespace {
+
+/// Attention written out in float64.
+at::Tensor reference(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
+    const std::int64_t heads = q.size(0), queries = q.size(1), keys = k.size(1), group = heads / k.size(0);
+    const at::Tensor wideK = k.to(at::kDouble).repeat_interleave(group, 0),
+                     wideV = v.to(at::kDouble).repeat_interleave(group, 0);
+    const at::Tensor scores =
+        at::matmul(q.to(at::kDouble), wideK.transpose(1, 2)) / std::sqrt(static_cast<double>(q.size(2)));
+    const at::Tensor hidden = at::ones({queries, keys}, at::kBool).triu(keys - queries + 1);
+    const at::Tensor shares = at::softmax(scores.masked_fill(hidden, -INFINITY), -1);
+    return at::matmul(shares, wideV).transpose(0, 1).reshape({queries, heads * q.size(2)});
+}
+
+struct Shape {
+    std::int64_t heads, kvHeads, headDim, queries, keys;
+};
+
+class CausalAttention : public testing::TestWithParam<std::tuple<Shape, at::ScalarType, bool>> {};
+
+TEST_P(CausalAttention, AgreesWithAttentionWrittenOut) {
+    const c10::InferenceMode on;
+    const auto [shape, type, blocks] = GetParam();
+    if (blocks && (!hasBlockAttention() || type != at::kBFloat16))
+        GTEST_SKIP() << "no block attention for this type here";
+    useBlockAttention(blocks);
+    at::manual_seed(5);
+    // Strided as in a packed batch: rows of other prompts before and behind.
+    const auto packed = [&](std::int64_t heads, std::int64_t rows) {
+        return (at::randn({heads, rows + 7, shape.headDim}) * 1.5).to(type).narrow(1, 3, rows);
+    };
+    const at::Tensor q = packed(shape.heads, shape.queries), k = packed(shape.kvHeads, shape.keys),
+                     v = packed(shape.kvHeads, shape.keys);
+    const at::Tensor out = at::full({shape.queries, shape.heads * shape.headDim}, NAN, type);
+    BlockAttentionScratch scratch;
+    const AttentionPart part{0, shape.queries, 0, shape.keys};
+    causalAttention(q, k, v, std::span(&part, 1), out, scratch);
+    useBlockAttention(true);
+    const at::Tensor expected = reference(q, k, v);
+    const double largest = (out.to(at::kDouble) - expected).abs().max().item<double>();
+    EXPECT_LT(largest, type == at::kFloat ? 1e-5 : 0.04);
+    const double mean = (out.to(at::kDouble) - expected).abs().mean().item<double>();
+    EXPECT_LT(mean, type == at::kFloat ? 1e-6 : 4e-3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, CausalAttention,
+                         testing::Combine(testing::Values(Shape{9, 3, 64, 190, 190}, Shape{4, 4, 32, 65, 65},
+                                                          Shape{4, 2, 16, 1, 1}, Shape{9, 3, 64, 1, 77},
+                                                          Shape{4, 1, 16, 10, 300}, Shape{2, 1, 128, 1100, 1100},
+                                                          Shape{3, 3, 64, 100, 777}, Shape{2, 2, 64, 16, 16},
+                                                          Shape{6, 2, 80, 130, 131}, Shape{4, 2, 24, 33, 33}),
+                                          testing::Values(at::kFloat, at::kBFloat16), testing::Bool()),
+                         [](const auto& param) {
+                             const Shape& s = std::get<0>(param.param);
+                             return std::to_string(s.heads) + "x" + std::to_string(s.kvHeads) + "x" +
+                                    std::to_string(s.headDim) + "x" + std::to_string(s.queries) + "x" +
+                                    std::to_string(s.keys) +
+                                    (std::get<1>(param.param) == at::kFloat ? "Float32" : "BFloat16") +
+                                    (std::get<2>(param.param) ? "Blocks" : "Fused");
+                         });
+
+TEST(BlockAttention, OfAPromptIsTheSameBitsWhateverSharesTheBatchAndTheThreads) {
+    if (!hasBlockAttention()) GTEST_SKIP() << "this machine has no bfloat16 matrix units";
+    const c10::InferenceMode on;
+    at::manual_seed(8);
+    const at::Tensor q = at::randn({6, 900, 32}).to(at::kBFloat16), k = at::randn({2, 900, 32}).to(at::kBFloat16),
+                     v = at::randn({2, 900, 32}).to(at::kBFloat16);
+    const at::Tensor together = at::zeros({900, 192}, at::kBFloat16), alone = at::zeros_like(together);
+    const std::vector<AttentionPart> parts{{0, 190, 0, 190}, {190, 17, 190, 17}, {207, 693, 207, 693}};
+    BlockAttentionScratch scratch, other;
+    at::set_num_threads(2);
+    blockAttention(q, k, v, parts, together, scratch);
+    at::set_num_threads(1);
+    for (const AttentionPart& part : parts) blockAttention(q, k, v, std::span(&part, 1), alone, other);
+    EXPECT_TRUE(at::equal(together, alone));
+}
+
+TEST(LastRowAttention, IsTheLastRowOfTheSoftmax) {
+    at::manual_seed(6);
+    const at::Tensor q = at::randn({6, 32}), k = at::randn({2, 50, 32});
+    const at::Tensor shares = lastRowProbabilities(q, k);
+    const at::Tensor scores =
+        at::matmul(k.repeat_interleave(3, 0).to(at::kDouble), q.to(at::kDouble).unsqueeze(2)).squeeze(2) /
+        std::sqrt(32.0);
+    EXPECT_TRUE(at::allclose(shares.to(at::kDouble), at::softmax(scores, -1), 1e-5, 1e-7));
+}
+
+}  // namespace
+}  // namespace lpes::model

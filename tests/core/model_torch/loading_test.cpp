@@ -1,0 +1,180 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "tests/core/model_torch/session_helpers.h"
+
+namespace lpes::model {
+namespace {
+
+using test::load;
+using test::makeTinyModel;
+using test::MemoryWeights;
+using test::randomIds;
+using testing::HasSubstr;
+
+TEST(Loading, RefusesAnotherDeviceByName) {
+    NullObserver nobody;
+    const auto result =
+        loadCausalLm(std::make_shared<MemoryWeights>(makeTinyModel()), {ComputeType::Float32, "cuda:0"}, nobody);
+    ASSERT_FALSE(result.has_value());
+    EXPECT_EQ(result.error().code, ErrorCode::Unsupported);
+    EXPECT_THAT(result.error().message, HasSubstr("cuda:0"));
+}
+
+TEST(Loading, PicksTheComputeTypeOfTheProcessorWhenNoneIsGiven) {
+    NullObserver nobody;
+    const auto result = loadCausalLm(std::make_shared<MemoryWeights>(makeTinyModel()), {}, nobody);
+    ASSERT_TRUE(result.has_value());
+    EXPECT_EQ((*result)->computeType(), hasNativeBFloat16() ? ComputeType::BFloat16 : ComputeType::Float32);
+    EXPECT_EQ((*result)->device(), "cpu");
+}
+
+TEST(Loading, ReportsEveryTensorAndStopsBetweenTwo) {
+    struct Counter final : ProgressObserver {
+        void progressed(const Progress& progress) override {
+            last = progress;
+            if (progress.done == 5) source.request_stop();
+        }
+        void warned(const std::string&) override {}
+        Progress last;
+        std::stop_source source;
+    } observer;
+    const auto weights = std::make_shared<MemoryWeights>(makeTinyModel());
+    ASSERT_TRUE(loadCausalLm(weights, {ComputeType::Float32, "cpu"}, observer).has_value());
+    EXPECT_EQ(observer.last.done, observer.last.total);
+    EXPECT_EQ(observer.last.total, static_cast<std::int64_t>(weights->names().size()));
+
+    Counter stopping;
+    const auto stopped = loadCausalLm(weights, {ComputeType::Float32, "cpu"}, stopping, stopping.source.get_token());
+    ASSERT_FALSE(stopped.has_value());
+    EXPECT_TRUE(wasStopped(stopped.error()));
+    EXPECT_EQ(stopping.last.done, 5);
+}
+
+TEST(Loading, SaysSoBeforeAllocatingWhatDoesNotFit) {
+    /// Claims a width that no machine has the memory for.
+    class Huge final : public WeightSource {
+      public:
+        Huge() : m_inner(makeTinyModel()) {
+            m_view = *m_inner.find("embedding");
+            m_view.shape = {std::int64_t{1} << 22, std::int64_t{1} << 22};
+        }
+        const ModelConfig& config() const override { return m_inner.config(); }
+        std::vector<std::string> names() const override { return m_inner.names(); }
+        const TensorView* find(const std::string& name) const override {
+            return name == "embedding" ? &m_view : m_inner.find(name);
+        }
+        std::span<const std::byte> direct(const std::string&, ComputeType) const override { return {}; }
+        Result<void> read(const std::string&, ComputeType, std::span<std::byte>) const override {
+            ADD_FAILURE() << "read before the check";
+            return {};
+        }
+        Result<void> checkFinite(const std::string&) const override { return {}; }
+        Result<text::TokenizerSpec> tokenizerSpec() const override { return m_inner.tokenizerSpec(); }
+
+      private:
+        MemoryWeights m_inner;
+        TensorView m_view;
+    };
+    NullObserver nobody;
+    const auto result = loadCausalLm(std::make_shared<Huge>(), {ComputeType::Float32, "cpu"}, nobody);
+    ASSERT_FALSE(result.has_value());
+    EXPECT_EQ(result.error().code, ErrorCode::OutOfMemory);
+    EXPECT_THAT(result.error().message, HasSubstr("67108864 MiB"));
+}
+
+TEST(Loading, UsesMappedBytesAsTheyAreAndKeepsThemAlive) {
+    auto weights = std::make_shared<MemoryWeights>(makeTinyModel(), true);
+    std::atomic<int> reads = 0;
+    weights->onRead = [&](const std::string&) { ++reads; };
+    const std::weak_ptr<const WeightSource> watch = weights;
+    auto direct = load(weights);
+    EXPECT_EQ(reads, 0);
+    weights.reset();
+    EXPECT_FALSE(watch.expired());
+    const auto ids = randomIds(100, 1);
+    const auto copied = load(std::make_shared<MemoryWeights>(makeTinyModel()));
+    const auto a = direct->newSession(1)->scoreText(ids, {}, 1), b = copied->newSession(1)->scoreText(ids, {}, 1);
+    ASSERT_TRUE(a.has_value() && b.has_value());
+    for (std::size_t i = 0; i < a->logProbs.size(); ++i) ASSERT_NEAR(a->logProbs[i], b->logProbs[i], 1e-5);
+    EXPECT_EQ(direct->residentBytes(), copied->residentBytes());
+    direct.reset();
+    EXPECT_TRUE(watch.expired()) << "the mapping outlives the model";
+}
+
+TEST(Loading, SessionsOutliveTheModelHandle) {
+    auto model = test::loadTiny();
+    const auto session = model->newSession(1);
+    model.reset();
+    EXPECT_TRUE(session->scoreText(randomIds(20, 1), {}, 1).has_value());
+}
+
+TEST(Loading, PassesOnWhatTheFileSays) {
+    class Damaged final : public WeightSource {
+      public:
+        const ModelConfig& config() const override { return m_inner.config(); }
+        std::vector<std::string> names() const override { return m_inner.names(); }
+        const TensorView* find(const std::string& name) const override { return m_inner.find(name); }
+        std::span<const std::byte> direct(const std::string&, ComputeType) const override { return {}; }
+        Result<void> read(const std::string& name, ComputeType, std::span<std::byte>) const override {
+            return fail(ErrorCode::BadInput, "tensor " + name + " holds NaN");
+        }
+        Result<void> checkFinite(const std::string&) const override { return {}; }
+        Result<text::TokenizerSpec> tokenizerSpec() const override { return m_inner.tokenizerSpec(); }
+
+      private:
+        MemoryWeights m_inner{makeTinyModel()};
+    };
+    NullObserver nobody;
+    const auto result = loadCausalLm(std::make_shared<Damaged>(), {ComputeType::Float32, "cpu"}, nobody);
+    ASSERT_FALSE(result.has_value());
+    EXPECT_EQ(result.error().code, ErrorCode::BadInput);
+    EXPECT_THAT(result.error().message, HasSubstr("embedding"));
+}
+
+TEST(Runtime, NamesItselfForRunRecords) {
+    EXPECT_THAT(libTorchVersion(), testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+.*"));
+    EXPECT_THAT(deviceDescription("cpu"), HasSubstr("("));
+}
+
+// The rows of q and k are interleaved in a GGUF of Llama and not in one of Qwen2.
+TEST(FieldReports, T17_SafetensorsAndGgufOfTheSameWeightsGiveTheSameLogits) {
+    const test::TemporaryFolder folder;
+    for (const Architecture architecture : {Architecture::Llama, Architecture::Qwen2}) {
+        test::TinyModelSpec spec;
+        spec.architecture = architecture;
+        spec.numLayers = 3;
+        const test::TinyModel tiny = makeTinyModel(spec);
+        const auto name = architectureName(architecture);
+        test::writeHuggingFaceFolder(tiny, folder / name);
+        test::writeGguf(tiny, folder / (name + ".gguf"));
+        test::GgufOptions wrong;
+        wrong.permute = false;
+        test::writeGguf(tiny, folder / (name + "-unpermuted.gguf"), wrong);
+
+        const auto ids = randomIds(300, 1);
+        const auto score = [&](const std::shared_ptr<const CausalLm>& model) {
+            const auto result = model->newSession(1)->scoreText(ids, LayerScales{1.0, 1.4, 0.8}, 1);
+            if (!result) throw std::runtime_error(result.error().text());
+            return result->logProbs;
+        };
+        const auto memory = score(load(std::make_shared<MemoryWeights>(tiny)));
+        const auto safetensors = score(test::loadFrom(folder / name, ComputeType::Float32));
+        const auto gguf = score(test::loadFrom(folder / (name + ".gguf"), ComputeType::Float32));
+        const auto unpermuted = score(test::loadFrom(folder / (name + "-unpermuted.gguf"), ComputeType::Float32));
+        double wrongBy = 0.0;
+        for (std::size_t i = 0; i < memory.size(); ++i) {
+            ASSERT_NEAR(safetensors[i], memory[i], 1e-4) << name << " " << i;
+            ASSERT_NEAR(gguf[i], memory[i], 1e-4) << name << " " << i;
+            wrongBy = std::max(wrongBy, std::abs(unpermuted[i] - memory[i]));
+        }
+        if (architecture == Architecture::Llama) {
+            EXPECT_GT(wrongBy, 0.1) << "the order of rows makes no difference here, so the test says nothing";
+        }
+    }
+}
+
+}  // namespace
+}  // namespace lpes::model
