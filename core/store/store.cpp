@@ -1,0 +1,39 @@
+#include "core/store/store.h"
+
+#include <cstdlib>
+#include <exception>
+
+#include "core/base/files.h"
+#include "core/store/open.h"
+
+namespace lpes::store {
+
+namespace {
+
+/// std::filesystem and memory can still throw around what Connection guards.
+template <class Work>
+std::invoke_result_t<Work> contained(const std::filesystem::path& path, Work&& work) {
+    try {
+        return work();
+    } catch (const std::exception& failure) {
+        return fail(ErrorCode::Database, "the data base '" + path.string() + "' could not be opened", failure.what());
+    }
+}
+
+}  // namespace
+
+std::filesystem::path defaultDatabasePath() {
+    const char* named = std::getenv("LPES_DB");
+    if (named != nullptr && *named != '\0') return named;
+    return userDataFolder() / "lpes.db";
+}
+
+Result<std::unique_ptr<StoreReader>> StoreReader::open(const std::filesystem::path& path) {
+    return contained(path, [&] { return openReader(path, realSurroundings()); });
+}
+
+Result<std::unique_ptr<StoreWriter>> StoreWriter::open(const std::filesystem::path& path, const Options& options) {
+    return contained(path, [&] { return openWriter(path, options, realSurroundings()); });
+}
+
+}  // namespace lpes::store
