@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "core/analysis/scale_variants.h"
+#include "core/exporters/profile.h"
+#include "core/studies/probe_study.h"
+#include "core/studies/run_session.h"
+#include "core/studies/studies.h"
+
+namespace lpes::studies {
+
+namespace {
+
+using nlohmann::json;
+
+/// One set of scales to compare with the baseline.
+struct Variant {
+    std::string name;
+    rope::LayerScales scales;
+};
+
+json summaryJson(const analysis::DeviationSummary& summary) {
+    json layers = json::array();
+    for (const analysis::DeviationSummary::Layer& layer : summary.layers) {
+        layers.push_back({{"layer", layer.layer},
+                          {"deviation", layer.deviation},
+                          {"ci_low", layer.interval.low},
+                          {"ci_high", layer.interval.high},
+                          {"rsa", layer.rsa},
+                          {"cosine", layer.cosine}});
+    }
+    return {{"variant", summary.variant},         {"mean_deviation", summary.meanDeviation},
+            {"ci_low", summary.meanInterval.low}, {"ci_high", summary.meanInterval.high},
+            {"prompts", summary.prompts},         {"layers", std::move(layers)}};
+}
+
+/// Every profile in every variant that was asked for. With several profiles a variant's name holds the file's.
+Result<std::vector<Variant>> makeVariants(const DeviationSettings& settings, const model::ModelConfig& config,
+                                          ProgressObserver& observer) {
+    if (settings.profiles.empty()) return fail(ErrorCode::Usage, "deviation needs --profile FILE");
+    std::string names;
+    for (const std::string& name : settings.variants) names += (names.empty() ? "" : ",") + name;
+    auto kinds = analysis::parseScaleVariants(names);
+    if (!kinds) return fail(kinds.error());
+    std::vector<Variant> variants;
+    for (const std::string& file : settings.profiles) {
+        auto loaded = exporters::readProfile(file);
+        if (!loaded) return fail(loaded.error());
+        auto scales = methodScales({rope::MethodSpec::Kind::Lpes, 1.0, file, "lpes:" + file}, config, observer);
+        if (!scales) return fail(scales.error());
+        const curve::Constraints bounds = loaded->profile.constraints.value_or(curve::Constraints{});
+        for (const analysis::ScaleVariant kind : *kinds) {
+            auto made = analysis::scaleVariant(kind, *scales, bounds.scaleMin, bounds.scaleMax, settings.seed);
+            if (!made) return fail(made.error());
+            std::string name = analysis::scaleVariantName(kind);
+            if (settings.profiles.size() > 1) name += " " + std::filesystem::path(file).filename().string();
+            variants.push_back({std::move(name), std::move(*made)});
+        }
+    }
+    return variants;
+}
+
+}  // namespace
+
+Result<StudyOutcome> runDeviation(const DeviationSettings& settings, store::StoreWriter& store,
+                                  ProgressObserver& observer, std::stop_token stop) {
+    auto bench = prepareWorkbench(settings.compute, settings.task, 20, observer, stop);
+    if (!bench) return fail(bench.error());
+    auto variants = makeVariants(settings, bench->model.config(), observer);
+    if (!variants) return fail(variants.error());
+    auto plan = planOfAllItems(*bench);
+    if (!plan) return fail(plan.error());
+    DeviationSettings resolved = settings;
+    storeResolved(resolved.compute, resolved.task, *bench);
+    auto runId = beginRun(store, *bench, settings.compute, "deviation",
+                          fmt::format("deviation on {}", bench->task.dataset.name), toJson(resolved), settings.seed);
+    if (!runId) return fail(runId.error());
+    RunProgress progress(store, *runId, observer);
+    return conductRun(store, *runId, progress, [&]() -> Result<StudyOutcome> {
+        auto session = bench->model.lm->newSession(bench->threads);
+        progress.setTotal(deviationPrompts(*plan) * static_cast<std::int64_t>(variants->size()));
+        json summaries = json::array();
+        for (const Variant& variant : *variants) {
+            progress.setStage(fmt::format("deviation of {}", variant.name));
+            auto id = store.ensureVariant(*runId, variant.name, variant.scales);
+            if (!id) return fail(id.error());
+            auto applied = requireApplied(*session, variant.scales, plan->longestPrompt());
+            if (!applied) return fail(applied.error());
+            auto summary = probeDeviation(*session, *plan, variant.name, variant.scales, settings.seed, progress, stop);
+            if (!summary) return fail(summary.error());
+            if (auto done = store.recordDeviations(*runId, deviationRows(*summary, *id)); !done)
+                return fail(done.error());
+            summaries.push_back(summaryJson(*summary));
+        }
+        StudyOutcome outcome{*runId, false, {{"variants", std::move(summaries)}}};
+        outcome.result.update({{"run_id", *runId},
+                               {"state", "finished"},
+                               {"model", settings.compute.model},
+                               {"task", settings.task.task},
+                               {"data", bench->task.dataset.name},
+                               {"items", plan->itemsRun()},
+                               {"skipped_too_long", plan->itemsSkipped()},
+                               {"seconds", progress.secondsThisSitting()},
+                               {"settings", toJson(resolved)}});
+        return outcome;
+    });
+}
+
+}  // namespace lpes::studies

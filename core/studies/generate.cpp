@@ -1,0 +1,256 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <numeric>
+#include <utility>
+
+#include "core/base/clock.h"
+#include "core/base/random.h"
+#include "core/studies/inspect.h"
+
+namespace lpes::studies {
+
+namespace {
+
+using nlohmann::json;
+using text::TokenId;
+
+/// A model with a session on it and a method's scales, applied and read back ("applied, verified").
+struct RunningModel {
+    LoadedModel loaded;
+    rope::LayerScales scales;
+    std::unique_ptr<model::ModelSession> session;
+};
+
+Result<RunningModel> startModel(const ModelOptions& options, std::optional<int> threads, const std::string& method,
+                                ProgressObserver& observer, std::stop_token stop) {
+    auto spec = rope::parseMethod(method);
+    if (!spec) return fail(spec.error());
+    auto threadCount = resolveThreads(1, threads);
+    if (!threadCount) return fail(threadCount.error());
+    auto loaded = loadModel(options, observer, stop);
+    if (!loaded) return fail(loaded.error());
+    RunningModel running{std::move(*loaded), {}, nullptr};
+    auto scales = methodScales(*spec, running.loaded.config(), observer);
+    if (!scales) return fail(scales.error());
+    running.scales = std::move(*scales);
+    running.session = running.loaded.lm->newSession(*threadCount);
+    auto check = running.session->verifyApplied(running.scales, running.loaded.config().contextLength - 1);
+    if (!check) return fail(check.error());
+    if (!check->verified) {
+        return fail(
+            ErrorCode::Failed,
+            fmt::format("the scales of '{}' were applied but layer {} does not use them (off by {}); please report "
+                        "this",
+                        method, check->worstLayer, check->maxAbsError));
+    }
+    return running;
+}
+
+void warnAboutLostBytes(const text::Encoding& encoding, ProgressObserver& observer) {
+    if (encoding.withoutToken.empty()) return;
+    observer.warned(
+        fmt::format("{} bytes of the text have no token in this vocabulary and are left out (the first at "
+                    "byte {})",
+                    encoding.withoutToken.size(), encoding.withoutToken.front()));
+}
+
+/// ChatML's turns. The markers are taken as special tokens; the user's text never is, whatever it spells.
+Result<std::vector<TokenId>> encodeChatMl(const text::Tokenizer& tokenizer, const std::string& prompt,
+                                          ProgressObserver& observer) {
+    std::vector<TokenId> ids;
+    const auto marker = [&](const std::string& spelling) -> Result<void> {
+        auto encoding = tokenizer.encode(spelling, {true, false});
+        if (!encoding) return fail(encoding.error());
+        if (encoding->ids.size() != 1) {
+            return fail(ErrorCode::Unsupported,
+                        fmt::format("the model's vocabulary has no token '{}', which --chat chatml needs; leave --chat "
+                                    "out for this model",
+                                    spelling));
+        }
+        ids.push_back(encoding->ids.front());
+        return {};
+    };
+    const auto plain = [&](const std::string& text) -> Result<void> {
+        auto encoding = tokenizer.encode(text);
+        if (!encoding) return fail(encoding.error());
+        warnAboutLostBytes(*encoding, observer);
+        ids.insert(ids.end(), encoding->ids.begin(), encoding->ids.end());
+        return {};
+    };
+    if (auto done = marker("<|im_start|>"); !done) return fail(done.error());
+    if (auto done = plain("user\n" + prompt); !done) return fail(done.error());
+    if (auto done = marker("<|im_end|>"); !done) return fail(done.error());
+    if (auto done = plain("\n"); !done) return fail(done.error());
+    if (auto done = marker("<|im_start|>"); !done) return fail(done.error());
+    if (auto done = plain("assistant\n"); !done) return fail(done.error());
+    return ids;
+}
+
+Result<std::vector<TokenId>> encodePrompt(const text::Tokenizer& tokenizer, const GenerateSettings& settings,
+                                          ProgressObserver& observer) {
+    if (settings.chat == "chatml") return encodeChatMl(tokenizer, settings.prompt, observer);
+    auto encoding = tokenizer.encode(settings.prompt, {false, true});
+    if (!encoding) return fail(encoding.error());
+    warnAboutLostBytes(*encoding, observer);
+    if (encoding->ids.empty()) {
+        return fail(ErrorCode::Usage, "the prompt has no tokens; give some text with --prompt or --file");
+    }
+    return std::move(encoding->ids);
+}
+
+/// The highest logit; a tie goes to the lower id.
+TokenId greedyToken(const std::vector<float>& logits) {
+    return static_cast<TokenId>(std::distance(logits.begin(), std::max_element(logits.begin(), logits.end())));
+}
+
+/// Draws from softmax(logits / temperature) by inversion, in double.
+TokenId sampledToken(const std::vector<float>& logits, double temperature, RandomStream& random) {
+    const double highest = *std::max_element(logits.begin(), logits.end());
+    std::vector<double> weights(logits.size());
+    std::transform(logits.begin(), logits.end(), weights.begin(),
+                   [&](float logit) { return std::exp((static_cast<double>(logit) - highest) / temperature); });
+    const double target = random.uniform() * std::accumulate(weights.begin(), weights.end(), 0.0);
+    double sum = 0.0;
+    for (std::size_t id = 0; id < weights.size(); ++id) {
+        sum += weights[id];
+        if (target < sum) return static_cast<TokenId>(id);
+    }
+    return greedyToken(logits);  // rounding in the last term of the sum
+}
+
+Result<void> checkGenerateSettings(const GenerateSettings& settings) {
+    if (!settings.chat.empty() && settings.chat != "chatml") {
+        return fail(ErrorCode::Unsupported,
+                    fmt::format("chat preset '{}' is not available in this version; available: chatml", settings.chat));
+    }
+    if (settings.maxNewTokens < 1) {
+        return fail(ErrorCode::Usage,
+                    fmt::format("--max-new-tokens {} is too small; give at least 1", settings.maxNewTokens));
+    }
+    if (!std::isfinite(settings.temperature) || settings.temperature < 0.0) {
+        return fail(ErrorCode::Usage,
+                    fmt::format("--temperature {} is out of range; give 0 (greedy) or a positive number",
+                                settings.temperature));
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<json> scoreText(const ScoreTextSettings& settings, ProgressObserver& observer, std::stop_token stop) {
+    if (settings.text.has_value() == settings.ids.has_value()) {
+        return fail(ErrorCode::Usage, "give either a text (--text, --file) or token ids (--ids)");
+    }
+    if (settings.top < 0) return fail(ErrorCode::Usage, fmt::format("--top {} is below 0", settings.top));
+    ModelOptions options = settings.model;
+    options.withTokenizer = settings.text.has_value();
+    auto running = startModel(options, settings.threads, settings.method, observer, stop);
+    if (!running) return fail(running.error());
+
+    std::vector<TokenId> ids;
+    if (settings.ids) {
+        ids = *settings.ids;
+    } else {
+        auto encoding = running->loaded.tokenizer().encode(*settings.text, {false, true});
+        if (!encoding) return fail(encoding.error());
+        warnAboutLostBytes(*encoding, observer);
+        ids = std::move(encoding->ids);
+    }
+    if (ids.size() < 2) {
+        return fail(ErrorCode::Usage,
+                    fmt::format("a score needs at least 2 tokens and the text has {}; give a longer text", ids.size()));
+    }
+
+    const double start = steadySeconds();
+    auto score = running->session->scoreText(ids, running->scales, settings.top, stop);
+    if (!score) return fail(score.error());
+    const double seconds = steadySeconds() - start;
+
+    const text::Tokenizer* tokenizer = running->loaded.opened.tokenizer.get();
+    const auto piece = [&](TokenId id) { return tokenizer ? json(tokenizer->piece(id)) : json(nullptr); };
+    json pieces = nullptr;
+    if (tokenizer != nullptr) {
+        pieces = json::array();
+        for (const TokenId id : ids) pieces.push_back(tokenizer->piece(id));
+    }
+    json top = json::array();
+    for (const model::TopToken& token : score->topAtEnd) {
+        top.push_back({{"id", token.id}, {"piece", piece(token.id)}, {"logprob", token.logProb}});
+    }
+    const double sum = std::accumulate(score->logProbs.begin(), score->logProbs.end(), 0.0);
+    return json{{"ids", ids},
+                {"pieces", std::move(pieces)},
+                {"logprobs", score->logProbs},
+                {"argmax", score->argmax},
+                {"perplexity", std::exp(-sum / static_cast<double>(score->logProbs.size()))},
+                {"top", std::move(top)},
+                {"method", settings.method},
+                {"applied", "verified"},
+                {"dtype", model::computeTypeName(running->loaded.lm->computeType())},
+                {"seconds", seconds}};
+}
+
+Result<json> generateText(const GenerateSettings& settings, ProgressObserver& observer, std::stop_token stop) {
+    if (auto valid = checkGenerateSettings(settings); !valid) return fail(valid.error());
+    ModelOptions options = settings.model;
+    options.withTokenizer = true;
+    auto running = startModel(options, settings.threads, settings.method, observer, stop);
+    if (!running) return fail(running.error());
+    const text::Tokenizer& tokenizer = running->loaded.tokenizer();
+    auto prompt = encodePrompt(tokenizer, settings, observer);
+    if (!prompt) return fail(prompt.error());
+    const auto context = static_cast<std::size_t>(running->loaded.config().contextLength);
+    if (prompt->size() + static_cast<std::size_t>(settings.maxNewTokens) > context) {
+        return fail(
+            ErrorCode::BadInput,
+            fmt::format("the prompt's {} tokens and --max-new-tokens {} exceed the model's context of {} tokens; "
+                        "shorten the prompt or ask for fewer tokens",
+                        prompt->size(), settings.maxNewTokens, context));
+    }
+    if (auto set = running->session->setScales(running->scales); !set) return fail(set.error());
+
+    double start = steadySeconds();
+    auto logits = running->session->advance(*prompt, stop);
+    if (!logits) return fail(logits.error());
+    const double prefill = steadySeconds() - start;
+
+    start = steadySeconds();
+    RandomStream random(settings.seed, kStreamSampling);
+    const std::vector<TokenId>& ends = tokenizer.endIds();
+    std::vector<TokenId> ids;
+    bool stopped = false;
+    for (;;) {
+        const TokenId next =
+            settings.temperature > 0.0 ? sampledToken(*logits, settings.temperature, random) : greedyToken(*logits);
+        if (std::find(ends.begin(), ends.end(), next) != ends.end()) break;
+        ids.push_back(next);
+        const auto made = static_cast<std::int64_t>(ids.size());
+        if (made == settings.maxNewTokens) break;
+        observer.progressed({"tokens", made, settings.maxNewTokens,
+                             static_cast<double>(made) / std::max(1e-9, steadySeconds() - start), -1.0});
+        logits = running->session->advance(std::span(&ids.back(), 1), stop);
+        if (!logits && model::wasStopped(logits.error())) {
+            stopped = true;  // what was written so far is worth having
+            break;
+        }
+        if (!logits) return fail(logits.error());
+    }
+    const double decode = steadySeconds() - start;
+    auto text = tokenizer.decode(ids);
+    if (!text) return fail(text.error());
+    return json{{"text", *text},
+                {"ids", ids},
+                {"prompt_tokens", prompt->size()},
+                {"new_tokens", ids.size()},
+                {"prefill_seconds", prefill},
+                {"decode_seconds", decode},
+                {"stopped_early", stopped},
+                {"method", settings.method},
+                {"applied", "verified"},
+                {"dtype", model::computeTypeName(running->loaded.lm->computeType())}};
+}
+
+}  // namespace lpes::studies

@@ -1,0 +1,164 @@
+#include "core/studies/inspect.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "core/model/torch/torch_runtime.h"
+
+namespace lpes::studies {
+
+namespace {
+
+using nlohmann::json;
+
+/// The rotary embedding with the origin of each value, so that nobody has to guess which base is in force.
+json ropeJson(const model::ModelConfig& config) {
+    const rope::RopeConfig& rope = config.rope;
+    const bool linear = rope.type == rope::RopeConfig::Type::Linear;
+    json out{{"type", linear ? "linear" : "default"},
+             {"theta", rope.theta},
+             {"origin", rope.thetaOrigin},
+             {"factor", rope.factor},
+             {"head_dim", rope.headDim}};
+    // The block is the file's own text; it is shown as JSON where it is JSON, which it is for both formats.
+    const json block = json::parse(rope.originalBlock, nullptr, false);
+    out["original"] = block.is_discarded() ? json(rope.originalBlock) : block;
+    return out;
+}
+
+/// [L][D/2] inverse frequencies after each layer's scale: positions/s is the same as inv_freq/s.
+json effectiveFrequencies(const model::ModelConfig& config, const rope::LayerScales& scales) {
+    const std::vector<double> own = rope::inverseFrequencies(config.rope);
+    json layers = json::array();
+    for (int layer = 0; layer < config.numLayers; ++layer) {
+        const double scale = scales.empty() ? 1.0 : scales[static_cast<std::size_t>(layer)];
+        json row = json::array();
+        for (const double frequency : own) row.push_back(frequency / scale);
+        layers.push_back(std::move(row));
+    }
+    return layers;
+}
+
+/// Bytes by context length: powers of two up to the model's context, and the context itself.
+json memoryJson(const model::ModelConfig& config, model::ComputeType type) {
+    std::vector<int> lengths;
+    for (int tokens = 1024; tokens < config.contextLength; tokens *= 2) {
+        lengths.push_back(tokens);
+        if (tokens > config.contextLength / 2) break;
+    }
+    lengths.push_back(config.contextLength);
+    const std::int64_t weights = model::estimateWeightBytes(config, type);
+    json rows = json::array();
+    for (const int tokens : lengths) {
+        const std::int64_t activations = model::estimateActivationBytes(config, type, tokens);
+        const std::int64_t cache = model::estimateKvCacheBytes(config, type, tokens);
+        rows.push_back({{"dtype", model::computeTypeName(type)},
+                        {"tokens", tokens},
+                        {"weight_bytes", weights},
+                        {"activation_bytes", activations},
+                        {"kv_cache_bytes", cache},
+                        {"total_bytes", weights + activations + cache}});
+    }
+    return rows;
+}
+
+/// A model can be inspected although its tokenizer is missing or is none that this version knows.
+json tokenizerJson(const model::WeightSource& weights, json& warnings) {
+    auto spec = weights.tokenizerSpec();
+    auto tokenizer = spec ? text::makeTokenizer(std::move(*spec))
+                          : Result<std::shared_ptr<const text::Tokenizer>>(fail(spec.error()));
+    if (!tokenizer) {
+        warnings.push_back("the tokenizer cannot be used: " + tokenizer.error().text());
+        return nullptr;
+    }
+    return {{"description", (*tokenizer)->description()},
+            {"vocabulary", (*tokenizer)->vocabularySize()},
+            {"bos_id", (*tokenizer)->bosId()},
+            {"end_ids", (*tokenizer)->endIds()},
+            {"fingerprint", (*tokenizer)->fingerprint()}};
+}
+
+}  // namespace
+
+json describeModel(const OpenedModel& opened, const rope::LayerScales& scales) {
+    const model::ModelConfig& config = opened.weights->config();
+    json out{{"architecture", model::architectureName(config.architecture)},
+             {"format", config.format},
+             {"name", config.name},
+             {"path", opened.path.string()},
+             {"layers", config.numLayers},
+             {"heads", config.numHeads},
+             {"kv_heads", config.numKvHeads},
+             {"head_dim", config.headDim},
+             {"hidden", config.hiddenSize},
+             {"intermediate", config.intermediateSize},
+             {"vocab", config.vocabSize},
+             {"context", config.contextLength},
+             {"rms_norm_eps", config.rmsNormEps},
+             {"tied_head", config.tiedHead},
+             {"biases", {{"qkv", config.qkvBias}, {"output", config.outputBias}, {"mlp", config.mlpBias}}},
+             {"rope", ropeJson(config)},
+             {"inv_freq", effectiveFrequencies(config, scales)},
+             {"weight_types", config.weightTypes},
+             {"parameters", config.parameters},
+             {"weight_bytes", config.weightBytes},
+             {"fingerprint", config.fingerprint},
+             {"origins", config.origins},
+             {"warnings", config.warnings}};
+    out["layer_scales"] = scales.empty() ? rope::LayerScales(static_cast<std::size_t>(config.numLayers), 1.0) : scales;
+    return out;
+}
+
+Result<json> inspectModel(const std::string& model, const std::string& method, ProgressObserver& observer) {
+    auto spec = rope::parseMethod(method);
+    if (!spec) return fail(spec.error());
+    auto opened = openModel(model, false);
+    if (!opened) return fail(opened.error());
+    const model::ModelConfig& config = opened->weights->config();
+    auto scales = methodScales(*spec, config, observer);
+    if (!scales) return fail(scales.error());
+    json out = describeModel(*opened, *scales);
+    out["method"] = method;
+    out["tokenizer"] = tokenizerJson(*opened->weights, out["warnings"]);
+    out["memory"] =
+        memoryJson(config, model::hasNativeBFloat16() ? model::ComputeType::BFloat16 : model::ComputeType::Float32);
+    return out;
+}
+
+Result<json> tokenizeText(const std::string& model, const std::string& text, bool parseSpecial) {
+    auto opened = openModel(model, true);
+    if (!opened) return fail(opened.error());
+    auto encoding = opened->tokenizer->encode(text, {parseSpecial, true});
+    if (!encoding) return fail(encoding.error());
+    json pieces = json::array();
+    for (const text::TokenId id : encoding->ids) pieces.push_back(opened->tokenizer->piece(id));
+    json out{{"ids", encoding->ids}, {"pieces", std::move(pieces)}, {"bos_added", encoding->bosAdded}};
+    if (!encoding->withoutToken.empty()) out["bytes_without_token"] = encoding->withoutToken;
+    return out;
+}
+
+Result<std::vector<text::TokenId>> parseIds(const std::string& text) {
+    std::vector<text::TokenId> ids;
+    std::string_view rest = text;
+    for (;;) {
+        const std::size_t comma = rest.find(',');
+        std::string_view part = rest.substr(0, comma);
+        while (!part.empty() && part.front() == ' ') part.remove_prefix(1);
+        while (!part.empty() && part.back() == ' ') part.remove_suffix(1);
+        text::TokenId id = 0;
+        const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), id);
+        if (error != std::errc{} || end != part.data() + part.size() || id < 0) {
+            return fail(
+                ErrorCode::Usage,
+                fmt::format("'{}' in --ids is no token id; write whole numbers from 0, separated by commas", part));
+        }
+        ids.push_back(id);
+        if (comma == std::string_view::npos) return ids;
+        rest.remove_prefix(comma + 1);
+    }
+}
+
+}  // namespace lpes::studies

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/base/progress.h"
+#include "core/base/result.h"
+#include "core/studies/model_setup.h"
+
+/// The use-cases that only look: nothing is written.
+namespace lpes::studies {
+
+/// What a model file says about itself: `inspect --json` without method and memory; what the data base stores with a
+/// model. `scales` empty: the model's own RoPE. The tokenizer is left out when the model was opened without it.
+[[nodiscard]] nlohmann::json describeModel(const OpenedModel& opened, const rope::LayerScales& scales);
+
+/// `inspect --json` (cli.md), with memory estimates per context length. `method`: whose effective table is shown.
+[[nodiscard]] Result<nlohmann::json> inspectModel(const std::string& model, const std::string& method,
+                                                  ProgressObserver& observer);
+
+/// `tokenize --json`.
+[[nodiscard]] Result<nlohmann::json> tokenizeText(const std::string& model, const std::string& text, bool parseSpecial);
+
+struct ScoreTextSettings {
+    ModelOptions model;
+    std::optional<int> threads;
+    std::optional<std::string> text;  ///< exactly one of text and ids
+    std::optional<std::vector<text::TokenId>> ids;
+    std::string method = "baseline";
+    int top = 5;
+};
+/// `score --json`; perplexity = exp(−mean log-probability of ids[1…]), one window, no BOS beyond the tokenizer's rule.
+[[nodiscard]] Result<nlohmann::json> scoreText(const ScoreTextSettings& settings, ProgressObserver& observer,
+                                               std::stop_token stop);
+
+struct GenerateSettings {
+    ModelOptions model;
+    std::optional<int> threads;
+    std::string prompt;
+    std::string method = "baseline";
+    std::string chat;  ///< chat preset: "", "chatml"; others are refused by name
+    int maxNewTokens = 100;
+    double temperature = 0.0;  ///< 0: greedy
+    std::uint64_t seed = 1;
+};
+/// `generate --json`. Ends at an end token or after maxNewTokens; BadInput when prompt + maxNewTokens exceed the
+/// context.
+[[nodiscard]] Result<nlohmann::json> generateText(const GenerateSettings& settings, ProgressObserver& observer,
+                                                  std::stop_token stop);
+
+/// Parses "1,2,3"; Usage naming the part that is no id.
+[[nodiscard]] Result<std::vector<text::TokenId>> parseIds(const std::string& text);
+
+}  // namespace lpes::studies

@@ -1,0 +1,92 @@
+#include "core/studies/json_rows.h"
+
+namespace lpes::studies {
+
+JsonFields::JsonFields(const nlohmann::json& object, std::string what) : m_object(object), m_what(std::move(what)) {
+    if (!object.is_object()) m_error = m_what + ": expected an object";
+}
+
+const nlohmann::json* JsonFields::take(const char* key) {
+    if (!m_object.is_object()) return nullptr;
+    m_read.insert(key);
+    const auto it = m_object.find(key);
+    if (it == m_object.end()) return nullptr;
+    if (it->is_object() && it->contains("value")) return &it->at("value");
+    return &*it;
+}
+
+Result<void> JsonFields::finish() const {
+    if (!m_error.empty()) return fail(ErrorCode::BadInput, m_error);
+    for (const auto& [key, value] : m_object.items()) {
+        if (!m_read.contains(key)) return fail(ErrorCode::BadInput, fmt::format("{}: unknown key '{}'", m_what, key));
+    }
+    return {};
+}
+
+nlohmann::json positionsJson(const analysis::AccuracyByPosition& accuracy) {
+    auto rows = nlohmann::json::array();
+    for (const analysis::PositionResult& position : accuracy.positions) {
+        rows.push_back({{"position", position.position},
+                        {"gold_index", position.goldIndex},
+                        {"mean_token_index", position.meanTokenIndex},
+                        {"n", position.n},
+                        {"accuracy", position.accuracy},
+                        {"ci_low", position.ciLow},
+                        {"ci_high", position.ciHigh},
+                        {"answer_nll", position.answerNll}});
+    }
+    return rows;
+}
+
+std::vector<store::PositionRow> positionRows(const analysis::AccuracyByPosition& accuracy, std::int64_t variantId,
+                                             const std::string& split) {
+    std::vector<store::PositionRow> rows;
+    int ordinal = 0;
+    for (const analysis::PositionResult& position : accuracy.positions) {
+        store::PositionRow row;
+        row.variantId = variantId;
+        row.split = split;
+        row.position = ordinal++;
+        row.label = position.position;
+        row.goldIndex = position.goldIndex;
+        row.meanTokenIndex = position.meanTokenIndex;
+        row.n = position.n;
+        row.correct = position.correct;
+        row.accuracy = position.accuracy;
+        row.ciLow = position.ciLow;
+        row.ciHigh = position.ciHigh;
+        row.answerNll = position.answerNll;
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+store::OutcomeRow toRow(const analysis::ItemOutcome& outcome) {
+    store::OutcomeRow row;
+    row.itemId = outcome.itemId;
+    row.position = outcome.position;
+    row.goldIndex = outcome.goldIndex;
+    row.goldToken = outcome.goldToken;
+    row.promptTokens = outcome.promptTokens;
+    row.skippedTooLong = outcome.skippedTooLong;
+    row.correct = outcome.correct;
+    row.nll = outcome.nll;
+    row.generated = outcome.generated;
+    return row;
+}
+
+analysis::ItemOutcome fromRow(const store::OutcomeRow& row) {
+    analysis::ItemOutcome outcome;
+    outcome.itemId = row.itemId;
+    outcome.position = row.position;
+    outcome.goldIndex = row.goldIndex;
+    outcome.goldToken = row.goldToken;
+    outcome.promptTokens = row.promptTokens;
+    outcome.skippedTooLong = row.skippedTooLong;
+    outcome.correct = row.correct;
+    outcome.nll = row.nll;
+    outcome.generated = row.generated;
+    return outcome;
+}
+
+}  // namespace lpes::studies

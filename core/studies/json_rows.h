@@ -1,0 +1,74 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/analysis/position_accuracy.h"
+#include "core/base/result.h"
+#include "core/store/rows.h"
+
+/// JSON of the studies: reading with every key accounted for, and the rows that several verbs print.
+namespace lpes::studies {
+
+template <class T>
+[[nodiscard]] nlohmann::json optionalJson(const std::optional<T>& value) {
+    return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
+}
+
+/// Reads the keys of an object into variables; a wrong type, a missing key of a non-optional variable and a key that
+/// nobody read are errors (BadInput naming the key). Values may be bare or {"value": …, "origin": …}.
+class JsonFields {
+  public:
+    JsonFields(const nlohmann::json& object, std::string what);
+
+    /// Leaves `into` as it is when the key is absent.
+    template <class T>
+    void read(const char* key, T& into) {
+        if (const nlohmann::json* value = take(key)) store(key, *value, into);
+    }
+    template <class T>
+    void read(const char* key, std::optional<T>& into) {
+        const nlohmann::json* value = take(key);
+        if (value == nullptr) return;
+        if (value->is_null()) {
+            into.reset();
+            return;
+        }
+        T held{};
+        store(key, *value, held);
+        into = std::move(held);
+    }
+    [[nodiscard]] Result<void> finish() const;
+
+  private:
+    [[nodiscard]] const nlohmann::json* take(const char* key);
+    template <class T>
+    void store(const char* key, const nlohmann::json& value, T& into) {
+        try {
+            into = value.get<T>();
+        } catch (const nlohmann::json::exception&) {
+            if (m_error.empty()) m_error = fmt::format("{}: '{}' has the wrong type: {}", m_what, key, value.dump());
+        }
+    }
+
+    const nlohmann::json& m_object;
+    std::string m_what;
+    std::set<std::string> m_read;
+    std::string m_error;
+};
+
+/// The rows of "positions" as `eval --json` prints them (cli.md).
+[[nodiscard]] nlohmann::json positionsJson(const analysis::AccuracyByPosition& accuracy);
+[[nodiscard]] std::vector<store::PositionRow> positionRows(const analysis::AccuracyByPosition& accuracy,
+                                                           std::int64_t variantId, const std::string& split);
+
+[[nodiscard]] store::OutcomeRow toRow(const analysis::ItemOutcome& outcome);
+[[nodiscard]] analysis::ItemOutcome fromRow(const store::OutcomeRow& row);
+
+}  // namespace lpes::studies

@@ -1,0 +1,163 @@
+#include "core/studies/model_setup.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/base/files.h"
+#include "core/model/torch/torch_runtime.h"
+#include "core/studies/inspect.h"
+
+namespace lpes::studies {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kDemoName = "demo";
+constexpr const char* kDemoRemedy = "run packaging/setup.sh, which puts the demo model there";
+
+/// The one GGUF file of the demo model's folder.
+Result<fs::path> demoModelPath() {
+    const fs::path folder = userDataFolder() / "models" / kDemoName;
+    std::error_code error;
+    std::vector<fs::path> files;
+    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+        if (it->path().extension() == ".gguf") files.push_back(it->path());
+    }
+    if (files.empty()) {
+        return fail(ErrorCode::BadInput,
+                    fmt::format("the bundled model 'demo' is not in '{}'; {}", folder.string(), kDemoRemedy),
+                    error ? error.message() : std::string{});
+    }
+    if (files.size() > 1) {
+        return fail(ErrorCode::BadInput, fmt::format("'{}' holds {} .gguf files where the bundled model 'demo' is one; "
+                                                     "remove the others, or name the file instead of 'demo'",
+                                                     folder.string(), files.size()));
+    }
+    return files.front();
+}
+
+}  // namespace
+
+Result<fs::path> resolveModelPath(const std::string& spelling) {
+    if (spelling.empty()) {
+        return fail(ErrorCode::Usage,
+                    "the model's name is empty; give a folder in Hugging Face layout, a .gguf file, or demo");
+    }
+    if (spelling == kDemoName) return demoModelPath();
+    std::error_code error;
+    fs::path path = fs::absolute(spelling, error).lexically_normal();
+    if (error || !fs::exists(path, error)) {
+        return fail(
+            ErrorCode::BadInput,
+            fmt::format("there is no model at '{}'; give a folder in Hugging Face layout, a .gguf file, or demo",
+                        spelling),
+            error ? error.message() : std::string{});
+    }
+    return path;
+}
+
+Result<OpenedModel> openModel(const std::string& spelling, bool withTokenizer) {
+    auto path = resolveModelPath(spelling);
+    if (!path) return fail(path.error());
+    auto weights = model::openWeights(*path);
+    if (!weights) return fail(weights.error());
+    OpenedModel opened{spelling, std::move(*path), std::move(*weights), nullptr};
+    if (withTokenizer) {
+        auto spec = opened.weights->tokenizerSpec();
+        if (!spec) return fail(spec.error());
+        auto tokenizer = text::makeTokenizer(std::move(*spec));
+        if (!tokenizer) return fail(tokenizer.error());
+        opened.tokenizer = std::move(*tokenizer);
+    }
+    return opened;
+}
+
+Result<LoadedModel> loadModel(const ModelOptions& options, ProgressObserver& observer, std::stop_token stop) {
+    auto type = model::parseComputeType(options.dtype);
+    if (!type) return fail(type.error());
+    auto opened = openModel(options.model, options.withTokenizer);
+    if (!opened) return fail(opened.error());
+    for (const std::string& warning : opened->weights->config().warnings) observer.warned(warning);
+    auto lm = model::loadCausalLm(opened->weights, {*type, options.device}, observer, stop);
+    if (!lm) return fail(lm.error());
+    return LoadedModel{std::move(*opened), std::move(*lm)};
+}
+
+exporters::ProfileModel profileModel(const model::ModelConfig& config) {
+    return {model::architectureName(config.architecture),
+            config.numLayers,
+            config.headDim,
+            config.rope.theta,
+            config.rope.originalBlock,
+            config.fingerprint};
+}
+
+store::ModelRow modelRow(const OpenedModel& opened) {
+    const model::ModelConfig& config = opened.weights->config();
+    store::ModelRow row;
+    row.fingerprint = config.fingerprint;
+    row.name = config.name;
+    row.path = opened.path.string();
+    row.architecture = model::architectureName(config.architecture);
+    row.format = config.format;
+    row.layers = config.numLayers;
+    row.headDim = config.headDim;
+    row.contextLength = config.contextLength;
+    row.parameters = config.parameters;
+    row.configJson = describeModel(opened, {}).dump();
+    if (opened.tokenizer) row.tokenizerFingerprint = opened.tokenizer->fingerprint();
+    return row;
+}
+
+Result<int> resolveThreads(int workers, std::optional<int> threadsPerWorker) {
+    if (workers < 1) {
+        return fail(ErrorCode::Usage, fmt::format("--workers {} is too small; give at least 1", workers));
+    }
+    if (threadsPerWorker) {
+        if (*threadsPerWorker < 1) {
+            return fail(ErrorCode::Usage,
+                        fmt::format("{} threads per worker are too few; give at least 1", *threadsPerWorker));
+        }
+        return *threadsPerWorker;
+    }
+    if (workers > 1) {
+        return fail(ErrorCode::Usage,
+                    fmt::format("--workers {} needs --threads-per-worker: results depend on it, so it "
+                                "is never derived from the number of workers",
+                                workers));
+    }
+    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+Result<rope::LayerScales> methodScales(const rope::MethodSpec& method, const model::ModelConfig& config,
+                                       ProgressObserver& observer) {
+    rope::LayerScales scales;
+    switch (method.kind) {
+        case rope::MethodSpec::Kind::Baseline:
+            return scales;
+        case rope::MethodSpec::Kind::PositionInterpolation:
+        case rope::MethodSpec::Kind::Uniform:
+            scales.assign(static_cast<std::size_t>(config.numLayers), method.factor);
+            break;
+        case rope::MethodSpec::Kind::Lpes: {
+            auto loaded = exporters::readProfile(method.profile);
+            if (!loaded) return fail(loaded.error());
+            auto fits = exporters::checkFits(loaded->profile, profileModel(config));
+            if (!fits) return fail(fits.error());
+            for (const std::string& warning : loaded->warnings) observer.warned(warning);
+            for (const std::string& warning : *fits) observer.warned(warning);
+            scales = loaded->profile.scales;
+            break;
+        }
+    }
+    if (auto valid = rope::checkScales(scales, config.numLayers); !valid) return fail(valid.error());
+    return scales;
+}
+
+}  // namespace lpes::studies

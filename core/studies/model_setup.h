@@ -1,0 +1,63 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "core/base/progress.h"
+#include "core/base/result.h"
+#include "core/exporters/profile.h"
+#include "core/model/causal_lm.h"
+#include "core/store/rows.h"
+#include "core/text/tokenizer.h"
+
+namespace lpes::studies {
+
+/// A model file or folder, opened but not loaded: enough for `inspect` and `tokenize`.
+struct OpenedModel {
+    std::string spelling;        ///< as the user wrote it ("demo", a path)
+    std::filesystem::path path;  ///< absolute
+    std::shared_ptr<const model::WeightSource> weights;
+    std::shared_ptr<const text::Tokenizer> tokenizer;  ///< null when it was not asked for
+};
+
+/// A loaded model with its tokenizer.
+struct LoadedModel {
+    OpenedModel opened;
+    std::shared_ptr<const model::CausalLm> lm;
+
+    [[nodiscard]] const model::ModelConfig& config() const { return lm->config(); }
+    [[nodiscard]] const text::Tokenizer& tokenizer() const { return *opened.tokenizer; }
+};
+
+/// "demo" → the bundled model in the user's data folder (BadInput naming packaging/setup.sh when it is not there);
+/// otherwise the path itself, absolute. BadInput when nothing is there.
+[[nodiscard]] Result<std::filesystem::path> resolveModelPath(const std::string& spelling);
+
+[[nodiscard]] Result<OpenedModel> openModel(const std::string& spelling, bool withTokenizer);
+
+struct ModelOptions {
+    std::string model;
+    std::string dtype = "auto";
+    std::string device = "cpu";
+    bool withTokenizer = true;
+};
+[[nodiscard]] Result<LoadedModel> loadModel(const ModelOptions& options, ProgressObserver& observer,
+                                            std::stop_token stop);
+
+/// Identity of a model in a profile, and its row in the data base.
+[[nodiscard]] exporters::ProfileModel profileModel(const model::ModelConfig& config);
+[[nodiscard]] store::ModelRow modelRow(const OpenedModel& opened);
+
+/// Threads per worker: the given number, else all cores for one worker (a core is left to the window only by the
+/// window). Usage when there are several workers and none was given: it is never derived from the number of workers.
+[[nodiscard]] Result<int> resolveThreads(int workers, std::optional<int> threadsPerWorker);
+
+/// Scales of a method for this model (baseline: empty). Reads the profile of lpes:FILE and checks that it fits; its
+/// warnings go to the observer.
+[[nodiscard]] Result<rope::LayerScales> methodScales(const rope::MethodSpec& method, const model::ModelConfig& config,
+                                                     ProgressObserver& observer);
+
+}  // namespace lpes::studies

@@ -1,0 +1,232 @@
+#include "core/studies/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/base/clock.h"
+#include "core/studies/plot_queries.h"
+
+namespace lpes::studies {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kStyle = R"(
+:root{color-scheme:light dark;--ink:#1d2330;--soft:#5b6472;--line:#d7dbe2;--paper:#ffffff;--card:#f6f7f9;--good:#00664b;--bad:#a33c00}
+@media(prefers-color-scheme:dark){:root{--ink:#e8eaee;--soft:#a2abb9;--line:#3a414d;--paper:#16191f;--card:#1f242c;--good:#4fd0a8;--bad:#ff9d66}}
+*{box-sizing:border-box}body{margin:0;background:var(--paper);color:var(--ink);font:15px/1.5 system-ui,"DejaVu Sans",sans-serif}
+main{max-width:980px;margin:0 auto;padding:32px 20px 64px}h1{font-size:24px;margin:0 0 4px}h2{font-size:18px;margin:36px 0 8px}
+p{margin:6px 0}.soft{color:var(--soft)}.verdict{border-left:4px solid var(--soft);background:var(--card);padding:10px 14px;margin:18px 0}
+.verdict.good{border-color:var(--good)}.verdict.bad{border-color:var(--bad)}
+table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}th,td{padding:5px 10px;border-bottom:1px solid var(--line);text-align:right;vertical-align:top}
+th{font-weight:600;color:var(--soft)}th:first-child,td:first-child{text-align:left}td.text,th.text{text-align:left;overflow-wrap:anywhere}
+figure{margin:14px 0;background:#fff;border:1px solid var(--line);border-radius:6px;padding:8px}figure svg{display:block;width:100%;height:auto}
+code{font-family:"DejaVu Sans Mono",monospace;font-size:13px;overflow-wrap:anywhere}.wide{overflow-x:auto}
+)";
+
+std::string escape(const std::string& text) {
+    std::string out;
+    for (const char c : text) {
+        switch (c) {
+            case '&':
+                out += "&amp;";
+                break;
+            case '<':
+                out += "&lt;";
+                break;
+            case '>':
+                out += "&gt;";
+                break;
+            case '"':
+                out += "&quot;";
+                break;
+            default:
+                out += c;
+        }
+    }
+    return out;
+}
+
+std::string number(const json& object, const char* key, const char* format) {
+    const auto it = object.find(key);
+    if (it == object.end() || !it->is_number()) return "–";
+    return fmt::format(fmt::runtime(format), it->get<double>());
+}
+
+std::string text(const json& object, const char* key) {
+    const auto it = object.find(key);
+    if (it == object.end() || it->is_null()) return "–";
+    return it->is_string() ? it->get<std::string>() : it->dump();
+}
+
+std::string row(const std::string& label, const std::string& value) {
+    return fmt::format("<tr><td>{}</td><td class=\"text\">{}</td></tr>\n", escape(label), escape(value));
+}
+
+/// An SVG document without its XML declaration and document type, which HTML does not allow in its body.
+std::string inlineSvg(const std::string& svg) {
+    const std::size_t begin = svg.find("<svg");
+    return begin == std::string::npos ? std::string() : svg.substr(begin);
+}
+
+void addPositionRows(std::string& html, const json& positions, const std::string& who) {
+    for (const json& position : positions) {
+        html +=
+            fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{} – {}</td><td>{}</td></tr>\n",
+                        escape(who), escape(text(position, "position")), number(position, "gold_index", "{:.0f}"),
+                        number(position, "n", "{:.0f}"), number(position, "accuracy", "{:.3f}"),
+                        number(position, "ci_low", "{:.3f}"), number(position, "ci_high", "{:.3f}"),
+                        number(position, "answer_nll", "{:.3f}"));
+    }
+}
+
+std::string positionTable(const json& result) {
+    std::string html =
+        "<div class=\"wide\"><table><thead><tr><th>method</th><th>position</th><th>gold "
+        "index</th><th>n</th><th>accuracy</th>"
+        "<th>95 % interval (Wilson)</th><th>answer NLL (nats)</th></tr></thead><tbody>\n";
+    if (const auto heldout = result.find("heldout"); heldout != result.end() && heldout->is_object()) {
+        addPositionRows(html, (*heldout)["baseline"]["positions"], "baseline");
+        addPositionRows(html, (*heldout)["best"]["positions"], "best profile");
+    } else if (result.contains("positions") && result["positions"].is_array() && !result["positions"].empty() &&
+               result["positions"][0].contains("accuracy")) {
+        addPositionRows(html, result["positions"], text(result, "method"));
+    } else {
+        return {};
+    }
+    return html + "</tbody></table></div>\n";
+}
+
+std::string verdict(const store::RunRow& run, const json& result) {
+    if (const auto heldout = result.find("heldout"); heldout != result.end() && heldout->is_object()) {
+        const bool better = heldout->value("better", false);
+        return fmt::format("<p class=\"verdict {}\">{}</p>\n", better ? "good" : "bad",
+                           escape(text(*heldout, "verdict")));
+    }
+    if (run.state != store::RunState::Finished) {
+        const std::string why =
+            run.error.empty() ? std::string("the figures below are what there is so far") : run.error;
+        return fmt::format("<p class=\"verdict bad\">This run is {}: {}.</p>\n", store::runStateName(run.state),
+                           escape(why));
+    }
+    return {};
+}
+
+std::string generationTable(const json& result) {
+    if (!result.contains("history") || !result["history"].is_array() || result["history"].empty()) return {};
+    std::string html =
+        "<h2>Generations</h2>\n<table><thead><tr><th>generation</th><th>best fitness</th><th>mean fitness</th>"
+        "<th>diversity (mean |Δs|)</th></tr></thead><tbody>\n";
+    for (const json& generation : result["history"]) {
+        html += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", text(generation, "generation"),
+                            number(generation, "best", "{:.4f}"), number(generation, "mean", "{:.4f}"),
+                            number(generation, "diversity", "{:.3f}"));
+    }
+    return html + "</tbody></table>\n";
+}
+
+std::string profileTable(const json& result) {
+    const auto best = result.find("best");
+    if (best == result.end() || !best->is_object() || !best->contains("scales")) return {};
+    std::string html = "<h2>Best profile</h2>\n<p>Layer h divides its positions by s<sub>h</sub>; 1 = unchanged.</p>\n";
+    html += "<div class=\"wide\"><table><thead><tr><th>layer</th>";
+    std::string values = "<tr><td>s</td>";
+    int layer = 0;
+    for (const json& scale : (*best)["scales"]) {
+        // Thirty columns fit on a page; deeper models go on in further rows.
+        if (layer > 0 && layer % 15 == 0) {
+            html += "</tr></thead><tbody>" + values + "</tr></tbody><thead><tr><th>layer</th>";
+            values = "<tr><td>s</td>";
+        }
+        html += fmt::format("<th>{}</th>", layer++);
+        values += fmt::format("<td>{}</td>", scale.dump());
+    }
+    return html + "</tr></thead><tbody>" + values + "</tr></tbody></table></div>\n";
+}
+
+std::string settingsTable(const json& settings) {
+    std::string html =
+        "<h2>Settings</h2>\n<table><thead><tr><th>setting</th><th class=\"text\">value</th><th "
+        "class=\"text\">origin</th></tr></thead><tbody>\n";
+    for (const auto& [key, value] : settings.items()) {
+        html += fmt::format("<tr><td>{}</td><td class=\"text\">{}</td><td class=\"text\">{}</td></tr>\n", escape(key),
+                            escape(text(value, "value")), escape(text(value, "origin")));
+    }
+    return html + "</tbody></table>\n";
+}
+
+std::string runTable(const store::RunRow& run, const store::ModelRow& model, const store::DatasetRow& dataset,
+                     const json& result) {
+    std::string html = "<h2>Run</h2>\n<table><tbody>\n";
+    html += row("model", fmt::format("{} ({}, {} layers)", model.name, model.architecture, model.layers));
+    html += row("model fingerprint", model.fingerprint);
+    html += row("data set", fmt::format("{} ({} items)", dataset.name, dataset.items));
+    html += row("data set hash", dataset.hash);
+    html += row("started", formatUtc(run.createdMs));
+    html += row("working time", fmt::format("{:.1f} s", run.elapsedSeconds));
+    html += row("end", run.endReason.empty() ? "–" : run.endReason);
+    if (result.contains("evaluations")) {
+        html += row("candidates evaluated",
+                    fmt::format("{}, {} shared an earlier evaluation, {} failed", text(result, "evaluations"),
+                                text(result, "cache_hits"), text(result, "failed")));
+    }
+    html += row("seed", std::to_string(run.seed));
+    html +=
+        row("device", fmt::format("{} · {} · {} worker(s) × {} thread(s) · {} prompts per pass", run.deviceDescription,
+                                  run.computeType, run.workers, run.threadsPerWorker, run.batchSize));
+    html += row("versions", fmt::format("LPES Studio {} · LibTorch {}", run.toolVersion, run.libTorchVersion));
+    return html + "</tbody></table>\n";
+}
+
+}  // namespace
+
+Result<std::string> reportHtml(store::StoreReader& store, const store::RunRow& run,
+                               const std::map<std::string, std::string>& svgByKind) {
+    auto model = store.model(run.modelId);
+    if (!model) return fail(model.error());
+    auto dataset = store.dataset(run.datasetId);
+    if (!dataset) return fail(dataset.error());
+    auto kinds = availablePlots(store, run);
+    if (!kinds) return fail(kinds.error());
+    json result = json::parse(run.resultJson, nullptr, false);
+    if (!result.is_object()) result = json::object();
+    json settings = json::parse(run.settingsJson, nullptr, false);
+    if (!settings.is_object()) settings = json::object();
+
+    std::string html = fmt::format(
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+        "content=\"width=device-width,initial-scale=1\">"
+        "<title>Run {}: {}</title><style>{}</style></head><body><main>\n",
+        run.id, escape(run.label), kStyle);
+    html += fmt::format("<h1>Run {}: {}</h1>\n<p class=\"soft\">{} · {} · {}</p>\n", run.id, escape(run.label),
+                        escape(model->name), escape(dataset->name), formatUtc(run.createdMs));
+    html += verdict(run, result);
+    if (const std::string table = positionTable(result); !table.empty())
+        html += "<h2>Accuracy by position</h2>\n" + table;
+    if (const auto heldout = result.find("heldout"); heldout != result.end() && heldout->is_object()) {
+        html +=
+            "<p class=\"soft\">Held-out items: no candidate saw them. The verdict is a paired bootstrap on the answer "
+            "NLL of "
+            "each item. Exact McNemar test of accuracy by position, for information: p = ";
+        std::string values;
+        for (const json& p : (*heldout)["mcnemar_p_by_position"])
+            values += fmt::format("{}{:.3f}", values.empty() ? "" : ", ", p.get<double>());
+        html += values + ".</p>\n";
+    }
+    html += "<h2>Plots</h2>\n";
+    for (const std::string& kind : *kinds) {
+        const auto svg = svgByKind.find(kind);
+        const std::string picture = svg == svgByKind.end() ? std::string() : inlineSvg(svg->second);
+        html += picture.empty() ? fmt::format("<p class=\"soft\">The plot '{}' could not be drawn here.</p>\n", kind)
+                                : fmt::format("<figure aria-label=\"{}\">{}</figure>\n", kind, picture);
+    }
+    html += profileTable(result) + generationTable(result) + runTable(run, *model, *dataset, result) +
+            settingsTable(settings);
+    html += "</main></body></html>\n";
+    return html;
+}
+
+}  // namespace lpes::studies

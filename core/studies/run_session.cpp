@@ -1,0 +1,176 @@
+#include "core/studies/run_session.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "core/base/clock.h"
+#include "core/base/version.h"
+#include "core/model/torch/torch_runtime.h"
+
+namespace lpes::studies {
+
+Result<Workbench> prepareWorkbench(const ComputeSettings& compute, const TaskSpec& task, std::int64_t generateCount,
+                                   ProgressObserver& observer, std::stop_token stop) {
+    if (compute.workers < 1) {
+        return fail(ErrorCode::Usage, fmt::format("--workers {} is too small; give at least 1", compute.workers));
+    }
+    if (compute.batchSize && *compute.batchSize < 1) {
+        return fail(ErrorCode::Usage, fmt::format("--batch-size {} is too small; give at least 1", *compute.batchSize));
+    }
+    auto threads = resolveThreads(compute.workers, compute.threadsPerWorker);
+    if (!threads) return fail(threads.error());
+    auto prepared = prepareTask(task, generateCount);
+    if (!prepared) return fail(prepared.error());
+    auto loaded = loadModel({compute.model, compute.dtype, compute.device, true}, observer, stop);
+    if (!loaded) return fail(loaded.error());
+    Workbench bench{std::move(*loaded), std::move(*prepared), *threads, 0};
+    bench.batchSize = compute.batchSize.value_or(static_cast<int>(bench.task.positions.size()));
+    return bench;
+}
+
+Result<PromptPlan> planOfAllItems(const Workbench& bench) {
+    std::vector<std::string> ids;
+    for (const tasks::KvItem& item : bench.task.dataset.items) ids.push_back(item.id);
+    const int context = bench.model.config().contextLength;
+    auto plan = PromptPlan::make(bench.task, ids, bench.model.tokenizer(), context, bench.batchSize);
+    if (!plan) return plan;
+    if (plan->prompts() == 0) {
+        return fail(ErrorCode::BadInput,
+                    fmt::format("every item of {} is longer than the model's context of {} tokens; use fewer pairs or "
+                                "another model",
+                                bench.task.dataset.name, context));
+    }
+    return plan;
+}
+
+void storeResolved(ComputeSettings& compute, TaskSpec& task, const Workbench& bench) {
+    compute.threadsPerWorker = bench.threads;
+    compute.batchSize = bench.batchSize;
+    compute.dtype = model::computeTypeName(bench.model.lm->computeType());
+    if (std::filesystem::exists(compute.model)) compute.model = bench.model.opened.path.string();
+    if (task.data) task.data = std::filesystem::absolute(*task.data).lexically_normal().string();
+}
+
+Result<void> requireApplied(model::ModelSession& session, const rope::LayerScales& scales, int longestPrompt) {
+    auto applied = session.verifyApplied(scales, longestPrompt);
+    if (!applied) return fail(applied.error());
+    if (applied->verified) return {};
+    return fail(
+        ErrorCode::Failed,
+        fmt::format("the scales were set but layer {} does not use its own (position table off by {:.3g}); please "
+                    "report this with the model's name",
+                    applied->worstLayer, applied->maxAbsError));
+}
+
+Result<std::int64_t> beginRun(store::StoreWriter& store, const Workbench& bench, const ComputeSettings& compute,
+                              const std::string& kind, const std::string& label, const nlohmann::json& settings,
+                              std::uint64_t seed) {
+    auto modelId = store.ensureModel(modelRow(bench.model.opened));
+    if (!modelId) return fail(modelId.error());
+    auto datasetId = store.ensureDataset(datasetRow(bench.task));
+    if (!datasetId) return fail(datasetId.error());
+    store::RunRow run;
+    run.kind = kind;
+    run.modelId = *modelId;
+    run.datasetId = *datasetId;
+    run.label = label;
+    run.settingsJson = settings.dump();
+    run.seed = seed;
+    run.toolVersion = kVersion;
+    run.libTorchVersion = model::libTorchVersion();
+    run.device = bench.model.lm->device();
+    run.deviceDescription = model::deviceDescription(run.device);
+    run.computeType = model::computeTypeName(bench.model.lm->computeType());
+    run.threadsPerWorker = bench.threads;
+    run.workers = compute.workers;
+    run.batchSize = bench.batchSize;
+    return store.addRun(run);
+}
+
+RunProgress::RunProgress(store::StoreWriter& store, std::int64_t runId, ProgressObserver& observer,
+                         double elapsedBefore)
+    : m_store(store), m_runId(runId), m_observer(observer), m_elapsedBefore(elapsedBefore), m_start(steadySeconds()) {}
+
+void RunProgress::setStage(const std::string& stage) {
+    const std::lock_guard lock(m_mutex);
+    m_stage = stage;
+    tell();
+}
+
+void RunProgress::setTotal(std::int64_t prompts) {
+    const std::lock_guard lock(m_mutex);
+    m_total = prompts;
+}
+
+Result<void> RunProgress::chunkDone(std::int64_t computed, std::int64_t reused) {
+    const std::lock_guard lock(m_mutex);
+    m_done += computed + reused;
+    m_computed += computed;
+    const double now = steadySeconds();
+    if (now - m_lastTold >= 1.0 / 30) tell();
+    if (now - m_lastHeartbeat >= 1.0) {
+        m_lastHeartbeat = now;
+        return m_store.heartbeat(m_runId, m_elapsedBefore + now - m_start);
+    }
+    return {};
+}
+
+void RunProgress::addSkipped(std::int64_t prompts) {
+    const std::lock_guard lock(m_mutex);
+    m_done += prompts;
+    tell();
+}
+
+void RunProgress::tell() {
+    const double now = steadySeconds();
+    m_lastTold = now;
+    Progress progress{m_stage, m_done, m_total, 0.0, -1.0};
+    // The rate is that of prompts really run: reused ones would promise an end that is not near.
+    if (m_computed > 0 && now > m_start) {
+        progress.ratePerSecond = static_cast<double>(m_computed) / (now - m_start);
+        if (m_total >= m_done) progress.etaSeconds = static_cast<double>(m_total - m_done) / progress.ratePerSecond;
+    }
+    m_observer.progressed(progress);
+}
+
+double RunProgress::secondsThisSitting() const {
+    return steadySeconds() - m_start;
+}
+
+double RunProgress::elapsedSeconds() const {
+    return m_elapsedBefore + secondsThisSitting();
+}
+
+std::int64_t RunProgress::promptsDone() const {
+    const std::lock_guard lock(m_mutex);
+    return m_done;
+}
+
+std::int64_t RunProgress::promptsComputed() const {
+    const std::lock_guard lock(m_mutex);
+    return m_computed;
+}
+
+Result<StudyOutcome> conductRun(store::StoreWriter& store, std::int64_t runId, RunProgress& progress,
+                                const std::function<Result<StudyOutcome>()>& work) {
+    auto outcome = work();
+    if (!outcome && model::wasStopped(outcome.error())) {
+        outcome = StudyOutcome{runId, true, {{"run_id", runId}, {"state", "stopped"}}};
+    }
+    if (!outcome) {
+        // The error that ended the run is what the user needs; a second one while writing it down would hide it.
+        (void)store.endRun(runId, store::RunState::Failed, progress.elapsedSeconds(), "error", outcome.error().text(),
+                           "");
+        return fail(outcome.error());
+    }
+    outcome->runId = runId;
+    const bool stopped = outcome->stoppedEarly;
+    const std::string reason = outcome->result.value("end_reason", stopped ? "stopped" : "complete");
+    auto ended = store.endRun(runId, stopped ? store::RunState::Stopped : store::RunState::Finished,
+                              progress.elapsedSeconds(), reason, "", outcome->result.dump());
+    if (!ended) return fail(ended.error());
+    return outcome;
+}
+
+}  // namespace lpes::studies

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <stop_token>
+#include <string>
+
+#include "core/base/progress.h"
+#include "core/base/result.h"
+#include "core/store/store.h"
+#include "core/studies/item_evaluator.h"
+#include "core/studies/model_setup.h"
+#include "core/studies/run_settings.h"
+#include "core/studies/studies.h"
+
+/// What every study that writes a run has in common: loading, the run's row, progress with heartbeat, and its end.
+namespace lpes::studies {
+
+/// A loaded model and its items.
+struct Workbench {
+    LoadedModel model;
+    PreparedTask task;
+    int threads = 1;    ///< per worker, resolved
+    int batchSize = 1;  ///< prompts per pass, resolved
+};
+
+/// Checks the settings before the model is loaded, so that a typing error costs no time. `generateCount`: items to
+/// generate when the task says no number.
+[[nodiscard]] Result<Workbench> prepareWorkbench(const ComputeSettings& compute, const TaskSpec& task,
+                                                 std::int64_t generateCount, ProgressObserver& observer,
+                                                 std::stop_token stop);
+
+/// All items of the task; BadInput when every one is longer than the model's context.
+[[nodiscard]] Result<PromptPlan> planOfAllItems(const Workbench& bench);
+
+/// Writes what was resolved into the settings that are stored: threads, batch size, compute type, and absolute paths,
+/// so that a resumed run on another machine or from another folder computes the same.
+void storeResolved(ComputeSettings& compute, TaskSpec& task, const Workbench& bench);
+
+/// Applies scales to a session and reads them back up to the longest prompt; Failed when a layer does not use its own.
+[[nodiscard]] Result<void> requireApplied(model::ModelSession& session, const rope::LayerScales& scales,
+                                          int longestPrompt);
+
+/// Adds model, data set and run to the data base.
+[[nodiscard]] Result<std::int64_t> beginRun(store::StoreWriter& store, const Workbench& bench,
+                                            const ComputeSettings& compute, const std::string& kind,
+                                            const std::string& label, const nlohmann::json& settings,
+                                            std::uint64_t seed);
+
+/// Progress of a run in prompts, with rate and estimate, and its heartbeat in the data base. thread-safe.
+class RunProgress final : public ChunkObserver {
+  public:
+    /// `elapsedBefore`: seconds of earlier sittings of a resumed run.
+    RunProgress(store::StoreWriter& store, std::int64_t runId, ProgressObserver& observer, double elapsedBefore = 0.0);
+
+    /// What is done now, in words, and how many prompts the run has in all (done ones included).
+    void setStage(const std::string& stage);
+    void setTotal(std::int64_t prompts);
+    Result<void> chunkDone(std::int64_t computed, std::int64_t reused) override;
+    /// Prompts that turned out not to be needed (duplicates, failures).
+    void addSkipped(std::int64_t prompts);
+
+    [[nodiscard]] double elapsedSeconds() const;
+    [[nodiscard]] std::int64_t promptsDone() const;      ///< reused ones included
+    [[nodiscard]] std::int64_t promptsComputed() const;  ///< in this sitting
+    [[nodiscard]] double secondsThisSitting() const;
+
+  private:
+    void tell();
+
+    store::StoreWriter& m_store;
+    const std::int64_t m_runId;
+    ProgressObserver& m_observer;
+    const double m_elapsedBefore;
+    const double m_start;
+    mutable std::mutex m_mutex;
+    std::string m_stage;
+    std::int64_t m_total = 0, m_done = 0, m_computed = 0;
+    double m_lastHeartbeat = 0.0, m_lastTold = 0.0;
+};
+
+/// Runs `work` and ends the run in the data base as it ended: finished, stopped, or failed with the error's text.
+[[nodiscard]] Result<StudyOutcome> conductRun(store::StoreWriter& store, std::int64_t runId, RunProgress& progress,
+                                              const std::function<Result<StudyOutcome>()>& work);
+
+}  // namespace lpes::studies

@@ -1,0 +1,167 @@
+#include "core/studies/run_settings.h"
+
+#include "core/studies/json_rows.h"
+
+namespace lpes::resources {
+extern const std::string_view demoStudyJson;
+}
+
+namespace lpes::studies {
+
+namespace {
+
+using nlohmann::json;
+
+json computeJson(const ComputeSettings& compute) {
+    return {{"model", compute.model},
+            {"dtype", compute.dtype},
+            {"device", compute.device},
+            {"workers", compute.workers},
+            {"threads_per_worker", optionalJson(compute.threadsPerWorker)},
+            {"batch_size", optionalJson(compute.batchSize)}};
+}
+
+json searchJson(const search::SearchSettings& settings) {
+    return {{"seed", settings.seed},
+            {"population", settings.population},
+            {"max_generations", settings.maxGenerations},
+            {"max_evals", optionalJson(settings.maxEvals)},
+            {"time_limit", optionalJson(settings.timeLimitSeconds)},
+            {"patience", optionalJson(settings.patience)},
+            {"min_delta", settings.minDelta},
+            {"curve", curve::curveKindName(settings.curve)},
+            {"points", settings.points},
+            {"scale_min", settings.constraints.scaleMin},
+            {"scale_max", settings.constraints.scaleMax},
+            {"grid_step", optionalJson(settings.constraints.gridStep)},
+            {"mutation_rate", settings.mutationRate},
+            {"max_dx", settings.maxDx},
+            {"max_dy", settings.maxDy},
+            {"max_failures", settings.maxConsecutiveFailures},
+            {"duplicate_retries", settings.duplicateRetries}};
+}
+
+/// {"population": 12} → {"population": {"value": 12, "origin": "flag"}}.
+json withOrigins(const json& plain, const std::map<std::string, std::string>& origins) {
+    json out = json::object();
+    for (const auto& [key, value] : plain.items()) {
+        const auto origin = origins.find(key);
+        out[key] = {{"value", value}, {"origin", origin == origins.end() ? "default" : origin->second}};
+    }
+    return out;
+}
+
+void readSettings(JsonFields& fields, SearchRunSettings& settings, std::string& curveName) {
+    ComputeSettings& compute = settings.compute;
+    fields.read("model", compute.model);
+    fields.read("dtype", compute.dtype);
+    fields.read("device", compute.device);
+    fields.read("workers", compute.workers);
+    fields.read("threads_per_worker", compute.threadsPerWorker);
+    fields.read("batch_size", compute.batchSize);
+    TaskSpec& task = settings.task;
+    fields.read("task", task.task);
+    fields.read("data", task.data);
+    fields.read("pairs", task.pairs);
+    fields.read("keys", task.keys);
+    fields.read("positions", task.positions);
+    fields.read("limit", task.limit);
+    fields.read("item_seed", task.itemSeed);
+    search::SearchSettings& search = settings.search;
+    fields.read("seed", search.seed);
+    fields.read("population", search.population);
+    fields.read("max_generations", search.maxGenerations);
+    fields.read("max_evals", search.maxEvals);
+    fields.read("time_limit", search.timeLimitSeconds);
+    fields.read("patience", search.patience);
+    fields.read("min_delta", search.minDelta);
+    fields.read("curve", curveName);
+    fields.read("points", search.points);
+    fields.read("scale_min", search.constraints.scaleMin);
+    fields.read("scale_max", search.constraints.scaleMax);
+    fields.read("grid_step", search.constraints.gridStep);
+    fields.read("mutation_rate", search.mutationRate);
+    fields.read("max_dx", search.maxDx);
+    fields.read("max_dy", search.maxDy);
+    fields.read("max_failures", search.maxConsecutiveFailures);
+    fields.read("duplicate_retries", search.duplicateRetries);
+    fields.read("score", settings.score);
+    fields.read("weights", settings.weights);
+    fields.read("gap_penalty", settings.gapPenalty);
+    fields.read("search_items", settings.searchItems);
+    fields.read("select_items", settings.selectItems);
+    fields.read("report_items", settings.reportItems);
+    fields.read("finalists", settings.finalists);
+    fields.read("analysis_items", settings.analysisItems);
+}
+
+json plainJson(const SearchRunSettings& settings) {
+    json plain = computeJson(settings.compute);
+    plain.update(toJson(settings.task));
+    plain.update(searchJson(settings.search));
+    plain.update({{"score", settings.score},
+                  {"weights", settings.weights},
+                  {"gap_penalty", settings.gapPenalty},
+                  {"search_items", settings.searchItems},
+                  {"select_items", settings.selectItems},
+                  {"report_items", optionalJson(settings.reportItems)},
+                  {"finalists", settings.finalists},
+                  {"analysis_items", settings.analysisItems}});
+    return plain;
+}
+
+}  // namespace
+
+json toJson(const EvalSettings& settings) {
+    json plain = computeJson(settings.compute);
+    plain.update(toJson(settings.task));
+    plain.update({{"method", settings.method}, {"score", settings.score}});
+    return withOrigins(plain, settings.origins);
+}
+
+json toJson(const SearchRunSettings& settings) {
+    return withOrigins(plainJson(settings), settings.origins);
+}
+
+json toJson(const AttentionSettings& settings) {
+    json plain = computeJson(settings.compute);
+    plain.update(toJson(settings.task));
+    plain["method"] = settings.method;
+    return withOrigins(plain, settings.origins);
+}
+
+json toJson(const DeviationSettings& settings) {
+    json plain = computeJson(settings.compute);
+    plain.update(toJson(settings.task));
+    plain.update({{"profile", settings.profiles}, {"variants", settings.variants}, {"seed", settings.seed}});
+    return withOrigins(plain, settings.origins);
+}
+
+Result<SearchRunSettings> searchSettingsFromJson(const json& stored) {
+    SearchRunSettings settings;
+    std::string curveName = curve::curveKindName(settings.search.curve);
+    JsonFields fields(stored, "search settings");
+    readSettings(fields, settings, curveName);
+    if (auto done = fields.finish(); !done) return fail(done.error());
+    auto kind = curve::parseCurveKind(curveName);
+    if (!kind) return fail(kind.error());
+    settings.search.curve = *kind;
+    for (const auto& [key, value] : stored.items()) {
+        if (value.is_object() && value.contains("origin") && value["origin"].is_string()) {
+            settings.origins[key] = value["origin"].get<std::string>();
+        }
+    }
+    return settings;
+}
+
+Result<SearchRunSettings> demoStudy() {
+    const json study = json::parse(resources::demoStudyJson, nullptr, false);
+    if (study.is_discarded()) return fail(ErrorCode::Failed, "the built-in demo study is not valid JSON");
+    auto settings = searchSettingsFromJson(study);
+    if (!settings) return settings;
+    settings->compute.model = "demo";
+    for (const auto& [key, value] : study.items()) settings->origins[key] = "demo study";
+    return settings;
+}
+
+}  // namespace lpes::studies

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/search/genetic_search.h"
+#include "core/studies/task_setup.h"
+
+namespace lpes::studies {
+
+/// How a run computes: part of what makes its numbers (architecture.md §5b), stored with it.
+struct ComputeSettings {
+    std::string model;  ///< as the user wrote it
+    std::string dtype = "auto";
+    std::string device = "cpu";
+    int workers = 1;
+    std::optional<int> threadsPerWorker;
+    std::optional<int> batchSize;  ///< prompts per pass; unset: one item at all its positions
+};
+
+struct EvalSettings {
+    ComputeSettings compute;
+    TaskSpec task;
+    std::string method = "baseline";
+    std::string score = "strict";
+    std::map<std::string, std::string> origins;  ///< setting → "flag", "environment", "demo study", "default"
+};
+
+struct SearchRunSettings {
+    ComputeSettings compute;
+    TaskSpec task;
+    search::SearchSettings search;
+    std::string score = "nll";
+    std::vector<double> weights;  ///< per position; empty: equal
+    double gapPenalty = 0.0;
+    int searchItems = 100, selectItems = 100;
+    std::optional<int> reportItems;  ///< unset: the rest (all generated items: 100)
+    int finalists = 6;               ///< distinct candidates that are scored again on the selection split
+    int analysisItems = 8;           ///< report items whose attention and deviation are stored at the end; 0: none
+    std::map<std::string, std::string> origins;
+};
+
+struct AttentionSettings {
+    ComputeSettings compute;
+    TaskSpec task;
+    std::string method = "baseline";
+    std::map<std::string, std::string> origins;
+};
+
+struct DeviationSettings {
+    ComputeSettings compute;
+    TaskSpec task;                      ///< whose prompts are compared
+    std::vector<std::string> profiles;  ///< at least one
+    std::vector<std::string> variants;  ///< of smooth, noisy, shuffled
+    std::uint64_t seed = 1;
+    std::map<std::string, std::string> origins;
+};
+
+/// Every setting with its value and origin: {"population": {"value": 12, "origin": "demo study"}, …}. What `--json`
+/// prints under "settings" and what the data base stores; SearchRunSettings round-trips, which is what resume relies
+/// on.
+[[nodiscard]] nlohmann::json toJson(const EvalSettings& settings);
+[[nodiscard]] nlohmann::json toJson(const SearchRunSettings& settings);
+[[nodiscard]] nlohmann::json toJson(const AttentionSettings& settings);
+[[nodiscard]] nlohmann::json toJson(const DeviationSettings& settings);
+[[nodiscard]] Result<SearchRunSettings> searchSettingsFromJson(const nlohmann::json& json);
+
+/// The demo study (resources/demo/study.json): key–value retrieval with words.
+[[nodiscard]] Result<SearchRunSettings> demoStudy();
+
+}  // namespace lpes::studies

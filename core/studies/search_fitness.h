@@ -1,0 +1,65 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/search/genetic_search.h"
+#include "core/studies/item_evaluator.h"
+#include "core/studies/run_session.h"
+#include "core/tasks/score_kind.h"
+
+namespace lpes::studies {
+
+/// Candidates, by (generation, index), that earlier sittings of a run finished.
+struct StoredCandidates {
+    std::set<std::pair<int, int>> evaluated;
+    /// With the reason. They stay failed, so that a resumed history equals the first one.
+    std::map<std::pair<int, int>, std::string> failed;
+};
+
+/// Scores candidates on a split of the items; what the data base already has is not computed again, which is all that
+/// resuming needs. thread-safe for different worker numbers.
+class SearchFitness final : public search::Fitness {
+  public:
+    struct Context {
+        const Workbench& bench;
+        store::StoreWriter& store;
+        RunProgress& progress;
+        std::int64_t runId = 0;
+        tasks::ScoreKind score;
+        std::vector<double> weights;  ///< per position
+        double gapPenalty = 0.0;
+    };
+    /// One session per worker.
+    SearchFitness(Context context, const PromptPlan& searchPlan, int workers, StoredCandidates before);
+
+    Result<search::Evaluation> evaluate(const search::Candidate& candidate, int worker, std::stop_token stop) override;
+    bool isStop(const Error& error) const override { return model::wasStopped(error); }
+    bool isStored(const search::Candidate& candidate) const override;
+
+    /// What one set of scales does on a split.
+    struct SplitResult {
+        std::int64_t variantId = 0;
+        std::vector<analysis::ItemOutcome> outcomes;
+        analysis::AccuracyByPosition accuracy;
+        std::vector<double> byPosition;  ///< score per position
+        double fitness = 0.0;
+    };
+    [[nodiscard]] Result<SplitResult> evaluateSplit(const std::string& name, const rope::LayerScales& scales,
+                                                    const PromptPlan& plan, const std::string& split, int worker,
+                                                    std::stop_token stop);
+
+    [[nodiscard]] model::ModelSession& session(int worker) { return *m_sessions[static_cast<std::size_t>(worker)]; }
+
+  private:
+    Context m_context;
+    const PromptPlan& m_searchPlan;
+    std::vector<std::unique_ptr<model::ModelSession>> m_sessions;
+    const StoredCandidates m_before;
+};
+
+}  // namespace lpes::studies

@@ -1,0 +1,86 @@
+#include "core/studies/search_recorder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace lpes::studies {
+
+namespace {
+
+using nlohmann::json;
+
+json indexPairs(const std::vector<std::pair<int, int>>& pairs) {
+    json out = json::array();
+    for (const auto& [generation, index] : pairs) out.push_back({generation, index});
+    return out;
+}
+
+}  // namespace
+
+json pointsJson(const std::vector<curve::ControlPoint>& points) {
+    json out = json::array();
+    for (const curve::ControlPoint& point : points) out.push_back({point.x, point.y});
+    return out;
+}
+
+SearchRecorder::SearchRecorder(store::StoreWriter& store, RunProgress& progress, std::int64_t runId,
+                               const search::SearchSettings& settings, std::int64_t promptsPerCandidate,
+                               std::int64_t promptsAfter)
+    : m_store(store),
+      m_progress(progress),
+      m_runId(runId),
+      m_settings(settings),
+      m_promptsPerCandidate(promptsPerCandidate),
+      m_promptsAfter(promptsAfter) {}
+
+Result<void> SearchRecorder::generationStarted(int generation, const std::vector<search::CandidateRecord>&,
+                                               int toEvaluate) {
+    m_planned += toEvaluate;
+    // Later generations breed population/2 each at most; what turns out to be a duplicate leaves the plan then.
+    const int left = std::max(0, m_settings.maxGenerations - generation);
+    const std::int64_t later = std::int64_t{left} * (m_settings.population / 2);
+    std::int64_t candidates = m_planned + later;
+    if (m_settings.maxEvals) candidates = std::min(candidates, *m_settings.maxEvals);
+    m_progress.setTotal(candidates * m_promptsPerCandidate + m_promptsAfter);
+    m_progress.setStage(fmt::format("generation {} of {}", generation, m_settings.maxGenerations));
+    return {};
+}
+
+Result<void> SearchRecorder::candidateFinished(const search::CandidateRecord& record) {
+    return write(record);
+}
+
+Result<void> SearchRecorder::generationFinished(const search::GenerationRecord& record) {
+    store::GenerationRow row;
+    row.generation = record.generation;
+    row.best = record.best;
+    row.mean = record.mean;
+    row.worst = record.worst;
+    row.stddev = record.stddev;
+    row.diversity = record.diversity;
+    row.evaluations = record.evaluations;
+    row.populationJson = indexPairs(record.population).dump();
+    return m_store.recordGeneration(m_runId, row);
+}
+
+Result<void> SearchRecorder::write(const search::CandidateRecord& record) {
+    auto variant = m_store.ensureVariant(m_runId, "candidate", record.candidate.scales);
+    if (!variant) return fail(variant.error());
+    store::CandidateRow row;
+    row.generation = record.candidate.generation;
+    row.index = record.candidate.index;
+    row.variantId = *variant;
+    row.pointsJson = pointsJson(record.candidate.points).dump();
+    row.state = record.evaluation.failed ? store::CandidateRow::State::Failed
+                : record.duplicateOf     ? store::CandidateRow::State::Duplicate
+                                         : store::CandidateRow::State::Evaluated;
+    row.fitness = record.evaluation.fitness;
+    row.byPosition = record.evaluation.byPosition;
+    row.reason = record.evaluation.reason;
+    if (record.duplicateOf) std::tie(row.duplicateGeneration, row.duplicateIndex) = *record.duplicateOf;
+    return m_store.recordCandidate(m_runId, row);
+}
+
+}  // namespace lpes::studies

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "core/curve/scale_curve.h"
+#include "core/search/genetic_search.h"
+#include "core/store/store.h"
+#include "core/studies/run_session.h"
+
+namespace lpes::studies {
+
+/// [[x,y],…]
+[[nodiscard]] nlohmann::json pointsJson(const std::vector<curve::ControlPoint>& points);
+
+/// Writes a search's history as it grows, and keeps the estimate of how many prompts it will run.
+class SearchRecorder final : public search::SearchObserver {
+  public:
+    /// `promptsAfter`: prompts that follow the search (selection, report, probes).
+    SearchRecorder(store::StoreWriter& store, RunProgress& progress, std::int64_t runId,
+                   const search::SearchSettings& settings, std::int64_t promptsPerCandidate, std::int64_t promptsAfter);
+
+    Result<void> generationStarted(int generation, const std::vector<search::CandidateRecord>& bred,
+                                   int toEvaluate) override;
+    Result<void> candidateFinished(const search::CandidateRecord& record) override;
+    Result<void> generationFinished(const search::GenerationRecord& record) override;
+
+  private:
+    Result<void> write(const search::CandidateRecord& record);
+
+    store::StoreWriter& m_store;
+    RunProgress& m_progress;
+    const std::int64_t m_runId;
+    const search::SearchSettings& m_settings;
+    const std::int64_t m_promptsPerCandidate, m_promptsAfter;
+    std::int64_t m_planned = 0;  ///< distinct candidates of the generations that have started
+};
+
+}  // namespace lpes::studies

@@ -1,0 +1,129 @@
+#include "core/studies/search_setup.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/search/genetic_search.h"
+
+namespace lpes::studies {
+
+namespace {
+
+/// Report items to generate when the settings leave the number open.
+constexpr int kDefaultReportItems = 100;
+
+Result<std::vector<double>> resolveWeights(const std::vector<double>& weights, std::size_t positions) {
+    if (weights.empty()) return std::vector<double>(positions, 1.0 / static_cast<double>(positions));
+    if (weights.size() != positions) {
+        return fail(ErrorCode::Usage, fmt::format("--weights has {} values for {} positions; give one per position",
+                                                  weights.size(), positions));
+    }
+    double sum = 0.0;
+    for (const double weight : weights) {
+        if (!(weight >= 0.0) || weight > 1e9) {
+            return fail(ErrorCode::Usage,
+                        fmt::format("--weights: {} is not a weight; give numbers of 0 or more", weight));
+        }
+        sum += weight;
+    }
+    if (!(sum > 0.0)) return fail(ErrorCode::Usage, "--weights are all 0; at least one position must count");
+    return weights;
+}
+
+}  // namespace
+
+std::int64_t itemsNeeded(const SearchRunSettings& settings) {
+    return std::int64_t{settings.searchItems} + settings.selectItems +
+           settings.reportItems.value_or(kDefaultReportItems);
+}
+
+std::int64_t mostCandidates(const search::SearchSettings& settings) {
+    // The better half of a population is kept, rounded up; the rest is bred anew.
+    const std::int64_t bred = settings.population / 2;
+    const std::int64_t most = settings.population + settings.maxGenerations * bred;
+    return settings.maxEvals ? std::min(most, *settings.maxEvals) : most;
+}
+
+Result<void> checkCounts(const SearchRunSettings& settings) {
+    const auto positive = [](const char* name, std::int64_t value, std::int64_t least) -> Result<void> {
+        if (value >= least) return {};
+        return fail(ErrorCode::Usage, fmt::format("{} {} is too small; give at least {}", name, value, least));
+    };
+    if (auto ok = positive("--search-items", settings.searchItems, 1); !ok) return ok;
+    if (auto ok = positive("--select-items", settings.selectItems, 1); !ok) return ok;
+    if (settings.reportItems) {
+        if (auto ok = positive("--report-items", *settings.reportItems, 2); !ok) return ok;
+    }
+    if (auto ok = positive("--finalists", settings.finalists, 1); !ok) return ok;
+    if (auto ok = positive("--analysis-items", settings.analysisItems, 0); !ok) return ok;
+    if (!(settings.gapPenalty >= 0.0) || settings.gapPenalty > 1e6) {
+        return fail(ErrorCode::Usage,
+                    fmt::format("--gap-penalty {} is out of range; give 0 or more", settings.gapPenalty));
+    }
+    return {};
+}
+
+Result<PreparedSearch> prepareSearch(const SearchRunSettings& settings, const std::optional<tasks::Splits>& stored,
+                                     ProgressObserver& observer, std::stop_token stop) {
+    if (auto ok = checkCounts(settings); !ok) return fail(ok.error());
+    auto score = tasks::parseScoreKind(settings.score);
+    if (!score) return fail(score.error());
+    auto bench = prepareWorkbench(settings.compute, settings.task, itemsNeeded(settings), observer, stop);
+    if (!bench) return fail(bench.error());
+    const model::ModelConfig& config = bench->model.config();
+    if (auto ok = search::checkSettings(settings.search, config.numLayers); !ok) return fail(ok.error());
+    auto weights = resolveWeights(settings.weights, bench->task.positions.size());
+    if (!weights) return fail(weights.error());
+    PreparedSearch prepared{settings, std::move(*bench), *score, std::move(*weights), {}, {}, {}, {}};
+    if (stored) {
+        prepared.splits = *stored;
+    } else {
+        auto splits = tasks::makeSplits(prepared.bench.task.dataset, settings.searchItems, settings.selectItems,
+                                        settings.reportItems, settings.search.seed);
+        if (!splits) return fail(splits.error());
+        prepared.splits = std::move(*splits);
+    }
+    const auto plan = [&](const std::vector<std::string>& ids) {
+        return PromptPlan::make(prepared.bench.task, ids, prepared.bench.model.tokenizer(), config.contextLength,
+                                prepared.bench.batchSize);
+    };
+    for (auto [ids, into] : {std::pair{&prepared.splits.search, &prepared.searchPlan},
+                             std::pair{&prepared.splits.select, &prepared.selectPlan},
+                             std::pair{&prepared.splits.report, &prepared.reportPlan}}) {
+        auto made = plan(*ids);
+        if (!made) return fail(made.error());
+        if (made->prompts() == 0) {
+            return fail(ErrorCode::BadInput,
+                        fmt::format("every item of a split is longer than the model's context of {} tokens; use fewer "
+                                    "pairs or another model",
+                                    config.contextLength));
+        }
+        *into = std::move(*made);
+    }
+    storeResolved(prepared.settings.compute, prepared.settings.task, prepared.bench);
+    return prepared;
+}
+
+Result<void> writeSplits(store::StoreWriter& store, std::int64_t runId, const tasks::Splits& splits) {
+    for (const auto& [name, ids] : {std::pair{"search", &splits.search}, std::pair{"select", &splits.select},
+                                    std::pair{"report", &splits.report}}) {
+        if (auto done = store.setSplit(runId, name, *ids); !done) return done;
+    }
+    return {};
+}
+
+Result<std::optional<tasks::Splits>> readSplits(store::StoreReader& reader, std::int64_t runId) {
+    tasks::Splits splits;
+    for (const auto& [name, ids] : {std::pair{"search", &splits.search}, std::pair{"select", &splits.select},
+                                    std::pair{"report", &splits.report}}) {
+        auto stored = reader.split(runId, name);
+        if (!stored) return fail(stored.error());
+        *ids = std::move(*stored);
+    }
+    if (splits.search.empty() || splits.select.empty() || splits.report.empty()) return std::optional<tasks::Splits>();
+    return std::optional(std::move(splits));
+}
+
+}  // namespace lpes::studies

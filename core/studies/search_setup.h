@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+#include "core/base/progress.h"
+#include "core/base/result.h"
+#include "core/studies/item_evaluator.h"
+#include "core/studies/run_session.h"
+#include "core/studies/run_settings.h"
+#include "core/tasks/kv_retrieval.h"
+#include "core/tasks/score_kind.h"
+
+/// What a search needs before its first candidate: checked settings, loaded model, items in their splits.
+namespace lpes::studies {
+
+/// Settings with everything resolved, and the items in their splits.
+struct PreparedSearch {
+    SearchRunSettings settings;
+    Workbench bench;
+    tasks::ScoreKind score;
+    std::vector<double> weights;  ///< per position
+    tasks::Splits splits;
+    PromptPlan searchPlan, selectPlan, reportPlan;
+};
+
+/// Usage for a number that makes no sense, before anything is loaded.
+[[nodiscard]] Result<void> checkCounts(const SearchRunSettings& settings);
+
+/// Items that a generated data set must have for these settings.
+[[nodiscard]] std::int64_t itemsNeeded(const SearchRunSettings& settings);
+
+/// Most distinct candidates that the search can evaluate.
+[[nodiscard]] std::int64_t mostCandidates(const search::SearchSettings& settings);
+
+/// Loads the model and makes the splits, unless a resumed run brings its own (`stored`).
+[[nodiscard]] Result<PreparedSearch> prepareSearch(const SearchRunSettings& settings,
+                                                   const std::optional<tasks::Splits>& stored,
+                                                   ProgressObserver& observer, std::stop_token stop);
+
+[[nodiscard]] Result<void> writeSplits(store::StoreWriter& store, std::int64_t runId, const tasks::Splits& splits);
+/// Nothing when the run was killed before its splits were written.
+[[nodiscard]] Result<std::optional<tasks::Splits>> readSplits(store::StoreReader& reader, std::int64_t runId);
+
+}  // namespace lpes::studies

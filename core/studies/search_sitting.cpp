@@ -1,0 +1,252 @@
+#include "core/studies/search_sitting.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/analysis/scale_variants.h"
+#include "core/base/version.h"
+#include "core/exporters/profile.h"
+#include "core/studies/json_rows.h"
+#include "core/studies/probe_study.h"
+#include "core/studies/search_recorder.h"
+
+namespace lpes::studies {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr analysis::ScaleVariant kDeviationVariants[] = {analysis::ScaleVariant::Smooth, analysis::ScaleVariant::Noisy,
+                                                         analysis::ScaleVariant::Shuffled};
+
+json historyJson(const std::vector<search::GenerationRecord>& history) {
+    json out = json::array();
+    for (const search::GenerationRecord& record : history) {
+        out.push_back({{"generation", record.generation},
+                       {"best", record.best},
+                       {"mean", record.mean},
+                       {"diversity", record.diversity}});
+    }
+    return out;
+}
+
+json bestJson(const search::CandidateRecord& record, double fitness) {
+    return {{"fitness", fitness},
+            {"generation", record.candidate.generation},
+            {"index", record.candidate.index},
+            {"scales", record.candidate.scales},
+            {"control_points", pointsJson(record.candidate.points)}};
+}
+
+exporters::Profile makeProfile(const PreparedSearch& prepared, const search::CandidateRecord& winner,
+                               std::int64_t runId, const json& provenance) {
+    exporters::Profile profile;
+    profile.model = profileModel(prepared.bench.model.config());
+    profile.scales = winner.candidate.scales;
+    profile.curve = exporters::Profile::Curve{prepared.settings.search.curve, winner.candidate.points};
+    profile.constraints = prepared.settings.search.constraints;
+    profile.provenance = provenance;
+    profile.provenance["run_id"] = runId;
+    profile.toolVersion = kVersion;
+    return profile;
+}
+
+}  // namespace
+
+SearchSitting::SearchSitting(const PreparedSearch& prepared, store::StoreWriter& store, RunProgress& progress,
+                             std::int64_t runId, StoredCandidates before)
+    : m_prepared(prepared),
+      m_store(store),
+      m_progress(progress),
+      m_runId(runId),
+      m_fitness(
+          {prepared.bench, store, progress, runId, prepared.score, prepared.weights, prepared.settings.gapPenalty},
+          prepared.searchPlan, prepared.settings.compute.workers, std::move(before)) {}
+
+Result<StudyOutcome> SearchSitting::run(double elapsedBefore, std::stop_token stop) {
+    const SearchRunSettings& settings = m_prepared.settings;
+    const std::int64_t after = promptsAfterSearch();
+    SearchRecorder recorder(m_store, m_progress, m_runId, settings.search, m_prepared.searchPlan.prompts(), after);
+    auto outcome = search::runGeneticSearch(settings.search, m_prepared.bench.model.config().numLayers,
+                                            settings.compute.workers, m_fitness, recorder, elapsedBefore, stop);
+    if (!outcome) return fail(outcome.error());
+    if (outcome->end == search::EndReason::Stopped) return partial(*outcome);
+    if (outcome->end == search::EndReason::Failures) {
+        const search::CandidateRecord& last = outcome->candidates.back();
+        return fail(ErrorCode::Failed,
+                    fmt::format("{} candidates failed in a row, the last because: {}; what was evaluated is kept, and "
+                                "'lpes resume {}' goes on",
+                                settings.search.maxConsecutiveFailures, last.evaluation.reason, m_runId));
+    }
+    m_progress.setTotal(m_progress.promptsDone() + after);
+    m_progress.setStage("selection");
+    auto winner = selectWinner(*outcome, stop);
+    if (!winner) return stoppedOr(winner.error(), *outcome);
+    m_progress.setStage("report");
+    return report(*outcome, *winner, stop);
+}
+
+std::int64_t SearchSitting::promptsAfterSearch() const {
+    const auto positions = static_cast<std::int64_t>(m_prepared.bench.task.positions.size());
+    const std::int64_t probed = std::min<std::int64_t>(m_prepared.settings.analysisItems,
+                                                       static_cast<std::int64_t>(m_prepared.splits.report.size()));
+    return m_prepared.selectPlan.prompts() * m_prepared.settings.finalists + m_prepared.reportPlan.prompts() * 2 +
+           probed * (2 * positions + static_cast<std::int64_t>(std::size(kDeviationVariants)));
+}
+
+Result<SearchSitting::Winner> SearchSitting::selectWinner(const search::SearchOutcome& outcome, std::stop_token stop) {
+    std::optional<Winner> winner;
+    for (const search::CandidateRecord& record : search::bestDistinct(outcome, m_prepared.settings.finalists)) {
+        auto result =
+            m_fitness.evaluateSplit("candidate", record.candidate.scales, m_prepared.selectPlan, "select", 0, stop);
+        if (!result) return fail(result.error());
+        if (auto done = m_store.recordPositions(m_runId, positionRows(result->accuracy, result->variantId, "select"));
+            !done) {
+            return fail(done.error());
+        }
+        const double mean = (record.evaluation.fitness + result->fitness) / 2;
+        if (!winner || mean > winner->fitness) winner = Winner{record, mean, result->fitness};
+    }
+    if (!winner)
+        return fail(ErrorCode::Failed, "no candidate could be evaluated; the log has the reason of each failure");
+    return *winner;
+}
+
+Result<StudyOutcome> SearchSitting::report(const search::SearchOutcome& outcome, const Winner& winner,
+                                           std::stop_token stop) {
+    const rope::LayerScales none;
+    const rope::LayerScales& scales = winner.record.candidate.scales;
+    if (auto applied = requireApplied(m_fitness.session(0), scales, m_prepared.reportPlan.longestPrompt()); !applied) {
+        return fail(applied.error());
+    }
+    auto baseline = m_fitness.evaluateSplit("baseline", none, m_prepared.reportPlan, "report", 0, stop);
+    if (!baseline) return stoppedOr(baseline.error(), outcome);
+    auto best = m_fitness.evaluateSplit("candidate", scales, m_prepared.reportPlan, "report", 0, stop);
+    if (!best) return stoppedOr(best.error(), outcome);
+    // Reads what the search left; nothing is computed.
+    auto searched = m_fitness.evaluateSplit("candidate", scales, m_prepared.searchPlan, "search", 0, stop);
+    if (!searched) return stoppedOr(searched.error(), outcome);
+    for (const auto& [result, split] :
+         {std::pair{&*baseline, "report"}, std::pair{&*best, "report"}, std::pair{&*searched, "search"}}) {
+        auto done = m_store.recordPositions(m_runId, positionRows(result->accuracy, result->variantId, split));
+        if (!done) return fail(done.error());
+    }
+    const analysis::Comparison comparison = analysis::compareOutcomes(
+        baseline->outcomes, best->outcomes, static_cast<int>(m_prepared.bench.task.positions.size()),
+        m_prepared.settings.search.seed);
+    if (auto probed = probe(*baseline, *best, scales, stop); !probed) return stoppedOr(probed.error(), outcome);
+    return finish(outcome, winner, *baseline, *best, comparison);
+}
+
+Result<void> SearchSitting::probe(const SplitResult& baseline, const SplitResult& best,
+                                  const rope::LayerScales& winnerScales, std::stop_token stop) {
+    const int count = m_prepared.settings.analysisItems;
+    if (count == 0) return {};
+    m_progress.setStage("attention and deviation");
+    std::vector<std::string> items = m_prepared.splits.report;
+    items.resize(std::min(items.size(), static_cast<std::size_t>(count)));
+    auto plan = PromptPlan::make(m_prepared.bench.task, items, m_prepared.bench.model.tokenizer(),
+                                 m_prepared.reportPlan.contextLength(), 1);
+    if (!plan) return fail(plan.error());
+    const rope::LayerScales none;
+    for (const auto& [split, scales] : {std::pair{&baseline, &none}, std::pair{&best, &winnerScales}}) {
+        auto attention =
+            probeAttention(m_fitness.session(0), *plan, m_prepared.bench.task.labels, *scales, m_progress, stop);
+        if (!attention) return fail(attention.error());
+        auto done = m_store.recordAttention(m_runId, attentionRows(*attention, split->variantId));
+        if (!done) return fail(done.error());
+    }
+    return probeVariants(*plan, winnerScales, stop);
+}
+
+Result<void> SearchSitting::probeVariants(const PromptPlan& plan, const rope::LayerScales& winnerScales,
+                                          std::stop_token stop) {
+    const curve::Constraints& bounds = m_prepared.settings.search.constraints;
+    const std::uint64_t seed = m_prepared.settings.search.seed;
+    for (const analysis::ScaleVariant kind : kDeviationVariants) {
+        auto scales = analysis::scaleVariant(kind, winnerScales, bounds.scaleMin, bounds.scaleMax, seed);
+        if (!scales) return fail(scales.error());
+        const std::string name = analysis::scaleVariantName(kind);
+        auto variant = m_store.ensureVariant(m_runId, name, *scales);
+        if (!variant) return fail(variant.error());
+        auto deviation = probeDeviation(m_fitness.session(0), plan, name, *scales, seed, m_progress, stop);
+        if (!deviation) return fail(deviation.error());
+        auto done = m_store.recordDeviations(m_runId, deviationRows(*deviation, *variant));
+        if (!done) return fail(done.error());
+    }
+    return {};
+}
+
+Result<StudyOutcome> SearchSitting::finish(const search::SearchOutcome& outcome, const Winner& winner,
+                                           const SplitResult& baseline, const SplitResult& best,
+                                           const analysis::Comparison& comparison) {
+    json result = common(outcome);
+    result["state"] = "finished";
+    result["end_reason"] = search::endReasonName(outcome.end);
+    result["best"] = bestJson(winner.record, winner.record.evaluation.fitness);
+    result["best"]["select_fitness"] = winner.selectFitness;
+    result["applied"] = "verified";
+    const auto side = [](const SplitResult& split) {
+        return json{{"positions", positionsJson(split.accuracy)},
+                    {"items", split.accuracy.items},
+                    {"skipped_too_long", split.accuracy.skippedTooLong},
+                    {"mean_accuracy", split.accuracy.meanAccuracy},
+                    {"gap", split.accuracy.gap}};
+    };
+    result["heldout"] = {{"baseline", side(baseline)},
+                         {"best", side(best)},
+                         {"p_value", comparison.nll.pValue},
+                         {"nll_difference", comparison.nll.meanDifference},
+                         {"nll_difference_low", comparison.nll.interval.low},
+                         {"nll_difference_high", comparison.nll.interval.high},
+                         {"mcnemar_p_by_position", comparison.mcnemarByPosition},
+                         {"better", comparison.better},
+                         {"verdict", comparison.verdict}};
+    const json provenance = {{"seed", m_prepared.settings.search.seed},
+                             {"data_set", m_prepared.bench.task.dataset.name},
+                             {"data_set_hash", m_prepared.bench.task.dataset.hash},
+                             {"template_hash", tasks::kvTemplateHash()},
+                             {"tokenizer", m_prepared.bench.model.tokenizer().fingerprint()},
+                             {"score", m_prepared.score.text},
+                             {"fitness", winner.record.evaluation.fitness},
+                             {"select_fitness", winner.selectFitness},
+                             {"compute_type", m_prepared.settings.compute.dtype},
+                             {"heldout", result["heldout"]}};
+    const exporters::Profile profile = makeProfile(m_prepared, winner.record, m_runId, provenance);
+    const std::string profileText = exporters::toJson(profile);
+    if (auto saved = m_store.saveProfile(m_runId, profileText); !saved) return fail(saved.error());
+    result["profile"] = json::parse(profileText);
+    return StudyOutcome{m_runId, false, std::move(result)};
+}
+
+StudyOutcome SearchSitting::partial(const search::SearchOutcome& outcome) const {
+    StudyOutcome study{m_runId, true, common(outcome)};
+    study.result["state"] = "stopped";
+    study.result["end_reason"] = "stopped";
+    const auto best = search::bestDistinct(outcome, 1);
+    study.result["best"] = best.empty() ? json(nullptr) : bestJson(best.front(), best.front().evaluation.fitness);
+    study.result["heldout"] = nullptr;
+    study.result["profile"] = nullptr;
+    return study;
+}
+
+Result<StudyOutcome> SearchSitting::stoppedOr(const Error& error, const search::SearchOutcome& outcome) const {
+    if (model::wasStopped(error)) return partial(outcome);
+    return fail(error);
+}
+
+json SearchSitting::common(const search::SearchOutcome& outcome) const {
+    return {{"run_id", m_runId},
+            {"seed", m_prepared.settings.search.seed},
+            {"generations", outcome.history.empty() ? 0 : outcome.history.back().generation},
+            {"evaluations", outcome.evaluations},
+            {"cache_hits", outcome.cacheHits},
+            {"failed", outcome.failed},
+            {"prompts", m_progress.promptsDone()},
+            {"history", historyJson(outcome.history)},
+            {"seconds", m_progress.elapsedSeconds()},
+            {"settings", toJson(m_prepared.settings)}};
+}
+
+}  // namespace lpes::studies

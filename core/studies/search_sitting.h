@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <stop_token>
+#include <string>
+
+#include "core/analysis/position_accuracy.h"
+#include "core/base/result.h"
+#include "core/studies/search_fitness.h"
+#include "core/studies/search_setup.h"
+#include "core/studies/studies.h"
+
+namespace lpes::studies {
+
+/// One sitting of a search, from its first candidate or from wherever an earlier sitting left it, to the end: search,
+/// selection, report, probes, profile. thread-compatible.
+class SearchSitting {
+  public:
+    SearchSitting(const PreparedSearch& prepared, store::StoreWriter& store, RunProgress& progress, std::int64_t runId,
+                  StoredCandidates before);
+
+    [[nodiscard]] Result<StudyOutcome> run(double elapsedBefore, std::stop_token stop);
+
+  private:
+    /// The winner with the figures that chose it.
+    struct Winner {
+        search::CandidateRecord record;
+        double fitness = 0.0;  ///< mean of search and selection fitness
+        double selectFitness = 0.0;
+    };
+    using SplitResult = SearchFitness::SplitResult;
+
+    [[nodiscard]] std::int64_t promptsAfterSearch() const;
+    /// Scores the best distinct candidates again on the selection split; the mean of both fitness values decides, ties
+    /// go to the better on the search split (methods.md §2).
+    [[nodiscard]] Result<Winner> selectWinner(const search::SearchOutcome& outcome, std::stop_token stop);
+    [[nodiscard]] Result<StudyOutcome> report(const search::SearchOutcome& outcome, const Winner& winner,
+                                              std::stop_token stop);
+    /// Attention and deviation on a few report items, so that the report can show what the profile does.
+    [[nodiscard]] Result<void> probe(const SplitResult& baseline, const SplitResult& best,
+                                     const rope::LayerScales& scales, std::stop_token stop);
+    /// The profile beside its noisy and shuffled twins: how much of the disturbance its smoothness saves.
+    [[nodiscard]] Result<void> probeVariants(const PromptPlan& plan, const rope::LayerScales& scales,
+                                             std::stop_token stop);
+    [[nodiscard]] Result<StudyOutcome> finish(const search::SearchOutcome& outcome, const Winner& winner,
+                                              const SplitResult& baseline, const SplitResult& best,
+                                              const analysis::Comparison& comparison);
+    /// What there is when the user stopped.
+    [[nodiscard]] StudyOutcome partial(const search::SearchOutcome& outcome) const;
+    [[nodiscard]] Result<StudyOutcome> stoppedOr(const Error& error, const search::SearchOutcome& outcome) const;
+    [[nodiscard]] nlohmann::json common(const search::SearchOutcome& outcome) const;
+
+    const PreparedSearch& m_prepared;
+    store::StoreWriter& m_store;
+    RunProgress& m_progress;
+    const std::int64_t m_runId;
+    SearchFitness m_fitness;
+};
+
+}  // namespace lpes::studies

@@ -1,0 +1,144 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/model/torch/torch_runtime.h"
+#include "core/studies/search_setup.h"
+#include "core/studies/search_sitting.h"
+#include "core/studies/studies.h"
+
+namespace lpes::studies {
+
+namespace {
+
+using nlohmann::json;
+
+Result<void> requireSame(const char* what, const std::string& then, const std::string& now, const std::string& where) {
+    if (then == now) return {};
+    return fail(
+        ErrorCode::BadInput,
+        fmt::format("{} of '{}' is not the one that the run was started with; restore it, or start a new search", what,
+                    where),
+        fmt::format("fingerprint then {}, now {}", then, now));
+}
+
+Result<StoredCandidates> storedCandidates(store::StoreReader& reader, const store::RunRow& run) {
+    auto rows = reader.candidates(run.id);
+    if (!rows) return fail(rows.error());
+    StoredCandidates before;
+    for (const store::CandidateRow& row : *rows) {
+        const std::pair place(row.generation, row.index);
+        if (row.state == store::CandidateRow::State::Evaluated) before.evaluated.insert(place);
+        if (row.state == store::CandidateRow::State::Failed) before.failed.emplace(place, row.reason);
+    }
+    // Failures in a row ended this run, and the user resumes because their cause is mended: they are tried again.
+    if (run.state == store::RunState::Failed) before.failed.clear();
+    return before;
+}
+
+}  // namespace
+
+Result<StudyOutcome> runSearch(const SearchRunSettings& settings, store::StoreWriter& store, ProgressObserver& observer,
+                               std::stop_token stop) {
+    auto prepared = prepareSearch(settings, std::nullopt, observer, stop);
+    if (!prepared) return fail(prepared.error());
+    auto runId = beginRun(store, prepared->bench, prepared->settings.compute, "search",
+                          fmt::format("search on {}", prepared->bench.task.dataset.name), toJson(prepared->settings),
+                          settings.search.seed);
+    if (!runId) return fail(runId.error());
+    RunProgress progress(store, *runId, observer);
+    return conductRun(store, *runId, progress, [&]() -> Result<StudyOutcome> {
+        if (auto done = writeSplits(store, *runId, prepared->splits); !done) return fail(done.error());
+        return SearchSitting(*prepared, store, progress, *runId, {}).run(0.0, stop);
+    });
+}
+
+Result<StudyOutcome> resumeSearch(std::int64_t runId, std::optional<int> workers, store::StoreWriter& store,
+                                  ProgressObserver& observer, std::stop_token stop) {
+    store::StoreReader& reader = store.reader();
+    auto run = reader.run(runId);
+    if (!run) return fail(run.error());
+    if (run->kind != "search") {
+        return fail(ErrorCode::Usage,
+                    fmt::format("run {} is no search but '{}'; only a search can be resumed", runId, run->kind));
+    }
+    if (run->state == store::RunState::Finished) {
+        return fail(ErrorCode::Usage, fmt::format("run {} is finished; there is nothing to resume", runId));
+    }
+    const json stored = json::parse(run->settingsJson, nullptr, false);
+    if (stored.is_discarded()) {
+        return fail(ErrorCode::Database, fmt::format("the settings of run {} are damaged in the data base", runId));
+    }
+    auto settings = searchSettingsFromJson(stored);
+    if (!settings) return fail(settings.error());
+    if (workers) settings->compute.workers = *workers;
+    auto splits = readSplits(reader, runId);
+    if (!splits) return fail(splits.error());
+    auto prepared = prepareSearch(*settings, *splits, observer, stop);
+    if (!prepared) return fail(prepared.error());
+
+    auto model = reader.model(run->modelId);
+    if (!model) return fail(model.error());
+    auto dataset = reader.dataset(run->datasetId);
+    if (!dataset) return fail(dataset.error());
+    const Workbench& bench = prepared->bench;
+    auto same = requireSame("the model", model->fingerprint, bench.model.config().fingerprint, settings->compute.model);
+    if (!same) return fail(same.error());
+    same = requireSame("the tokenizer", model->tokenizerFingerprint, bench.model.tokenizer().fingerprint(),
+                       settings->compute.model);
+    if (!same) return fail(same.error());
+    same = requireSame("the data set", dataset->hash, bench.task.dataset.hash, dataset->name);
+    if (!same) return fail(same.error());
+
+    auto before = storedCandidates(reader, *run);
+    if (!before) return fail(before.error());
+    if (auto opened = store.reopenRun(runId, prepared->settings.compute.workers); !opened) return fail(opened.error());
+    RunProgress progress(store, runId, observer, run->elapsedSeconds);
+    return conductRun(store, runId, progress, [&]() -> Result<StudyOutcome> {
+        if (auto done = writeSplits(store, runId, prepared->splits); !done) return fail(done.error());
+        return SearchSitting(*prepared, store, progress, runId, std::move(*before)).run(run->elapsedSeconds, stop);
+    });
+}
+
+Result<json> planSearch(const SearchRunSettings& settings) {
+    if (auto ok = checkCounts(settings); !ok) return fail(ok.error());
+    auto threads = resolveThreads(settings.compute.workers, settings.compute.threadsPerWorker);
+    if (!threads) return fail(threads.error());
+    auto task = prepareTask(settings.task, itemsNeeded(settings));
+    if (!task) return fail(task.error());
+    auto opened = openModel(settings.compute.model, true);
+    if (!opened) return fail(opened.error());
+    const model::ModelConfig& config = opened->weights->config();
+    if (auto ok = search::checkSettings(settings.search, config.numLayers); !ok) return fail(ok.error());
+    auto splits = tasks::makeSplits(task->dataset, settings.searchItems, settings.selectItems, settings.reportItems,
+                                    settings.search.seed);
+    if (!splits) return fail(splits.error());
+    const int batchSize = settings.compute.batchSize.value_or(static_cast<int>(task->positions.size()));
+    std::int64_t prompts[3] = {}, tokens[3] = {};
+    int longest = 0;
+    const std::vector<std::string>* ids[3] = {&splits->search, &splits->select, &splits->report};
+    for (int i = 0; i < 3; ++i) {
+        auto plan = PromptPlan::make(*task, *ids[i], *opened->tokenizer, config.contextLength, batchSize);
+        if (!plan) return fail(plan.error());
+        prompts[i] = plan->prompts();
+        tokens[i] = plan->tokens();
+        longest = std::max(longest, plan->longestPrompt());
+    }
+    const std::int64_t candidates = mostCandidates(settings.search);
+    auto type = model::parseComputeType(settings.compute.dtype);
+    if (!type) return fail(type.error());
+    const model::ComputeType compute =
+        type->value_or(model::hasNativeBFloat16() ? model::ComputeType::BFloat16 : model::ComputeType::Float32);
+    return json{{"candidates", candidates},
+                {"prompts", candidates * prompts[0] + settings.finalists * prompts[1] + 2 * prompts[2]},
+                {"tokens", candidates * tokens[0] + settings.finalists * tokens[1] + 2 * tokens[2]},
+                {"longest_prompt", longest},
+                {"weight_bytes", model::estimateWeightBytes(config, compute)},
+                {"activation_bytes",
+                 settings.compute.workers * model::estimateActivationBytes(config, compute, longest * batchSize)},
+                {"threads_per_worker", *threads},
+                {"dtype", model::computeTypeName(compute)},
+                {"settings", toJson(settings)}};
+}
+
+}  // namespace lpes::studies

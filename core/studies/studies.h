@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "core/base/progress.h"
+#include "core/base/result.h"
+#include "core/store/store.h"
+#include "core/studies/run_settings.h"
+
+/// The use-cases that write a run. Each is a plain function that blocks, reports progress, answers `stop` within a
+/// second, and leaves the data base consistent whatever happens. Called on one thread; they start workers of their own.
+namespace lpes::studies {
+
+/// What a study leaves: the object that `--json` prints (cli.md), also stored with the run.
+struct StudyOutcome {
+    std::int64_t runId = 0;
+    bool stoppedEarly = false;  ///< stopped by the user; `result` then holds what there is, and the run can be resumed
+    nlohmann::json result;
+};
+
+/// `eval`: accuracy by position of one method.
+[[nodiscard]] Result<StudyOutcome> runEvaluation(const EvalSettings& settings, store::StoreWriter& store,
+                                                 ProgressObserver& observer, std::stop_token stop);
+
+/// `search`: genetic search, selection, report, attention and deviation of baseline and winner; the profile is stored
+/// with the run.
+[[nodiscard]] Result<StudyOutcome> runSearch(const SearchRunSettings& settings, store::StoreWriter& store,
+                                             ProgressObserver& observer, std::stop_token stop);
+
+/// `resume`: goes on with a stopped, interrupted or failed search; every finished item outcome is reused, and the
+/// history becomes what an uninterrupted run would have had. `workers` may differ from before. BadInput when the model
+/// file or the items are no longer the same (fingerprints); Usage when the run is no search or is finished.
+[[nodiscard]] Result<StudyOutcome> resumeSearch(std::int64_t runId, std::optional<int> workers,
+                                                store::StoreWriter& store, ProgressObserver& observer,
+                                                std::stop_token stop);
+
+/// `search --dry-run`: effective settings, prompts, tokens and memory, without loading weights or writing anything.
+[[nodiscard]] Result<nlohmann::json> planSearch(const SearchRunSettings& settings);
+
+/// `attn`: attention by position of one method.
+[[nodiscard]] Result<StudyOutcome> runAttention(const AttentionSettings& settings, store::StoreWriter& store,
+                                                ProgressObserver& observer, std::stop_token stop);
+
+/// `deviation`: representation structure deviation per layer against the baseline.
+[[nodiscard]] Result<StudyOutcome> runDeviation(const DeviationSettings& settings, store::StoreWriter& store,
+                                                ProgressObserver& observer, std::stop_token stop);
+
+}  // namespace lpes::studies

@@ -1,0 +1,162 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/studies/item_evaluator.h"
+#include "core/studies/model_setup.h"
+#include "core/studies/studies.h"
+#include "tests/core/studies/studies_testing.h"
+
+namespace lpes::test {
+namespace {
+
+using testing::HasSubstr;
+
+studies::EvalSettings smallEval(const StudyFolder& folder) {
+    studies::EvalSettings settings;
+    settings.compute = smallSearch(folder).compute;
+    settings.task = smallSearch(folder).task;
+    settings.task.limit = 5;
+    return settings;
+}
+
+TEST(Evaluation, ReportsEveryPositionWithIntervalAndStoresEachItem) {
+    const StudyFolder folder;
+    auto store = openStore(folder / "lpes.db");
+    NullObserver observer;
+    const auto outcome = studies::runEvaluation(smallEval(folder), *store, observer, {});
+    ASSERT_TRUE(outcome) << outcome.error().text();
+    const auto& positions = outcome->result["positions"];
+    ASSERT_EQ(positions.size(), 3u);
+    EXPECT_EQ(positions[0]["position"], "begin");
+    EXPECT_EQ(positions[1]["gold_index"], 2);
+    EXPECT_EQ(positions[2]["gold_index"], 3);
+    for (const auto& position : positions) {
+        EXPECT_EQ(position["n"], 5);
+        EXPECT_LE(position["ci_low"], position["accuracy"]);
+        EXPECT_GE(position["ci_high"], position["accuracy"]);
+        EXPECT_GT(position["answer_nll"].get<double>(), 0.0);
+    }
+    EXPECT_LT(positions[0]["mean_token_index"], positions[2]["mean_token_index"]);
+    EXPECT_EQ(outcome->result["items"], 5);
+    EXPECT_EQ(outcome->result["skipped_too_long"], 0);
+    const auto variants = store->reader().variants(outcome->runId);
+    ASSERT_EQ(variants->size(), 1u);
+    EXPECT_EQ(store->reader().outcomes(variants->front().id, "eval")->size(), 15u);
+}
+
+TEST(FieldReports, T21_ItemsLongerThanTheContextAreSkippedAndCounted) {
+    TinyModelSpec spec;
+    spec.contextLength = 180;
+    const StudyFolder folder(spec);
+    // Four short records and three long ones: only the long items exceed the context.
+    std::string lines;
+    for (int item = 0; item < 10; ++item) {
+        const std::string value(item < 3 ? 90 : 4, 'v');
+        const std::string n = std::to_string(item);
+        lines += R"({"ordered_kv_records": [["k)" + n + R"(", ")" + value + R"("], ["other", "x"]], "key": "k)" + n +
+                 R"(", "value": ")" + value + "\"}\n";
+    }
+    writeBytes(folder / "kv.jsonl", lines);
+    studies::EvalSettings settings = smallEval(folder);
+    settings.task = {};
+    settings.task.task = "kv";
+    settings.task.data = (folder / "kv.jsonl").string();
+    auto store = openStore(folder / "lpes.db");
+    NullObserver observer;
+    const auto outcome = studies::runEvaluation(settings, *store, observer, {});
+    ASSERT_TRUE(outcome) << outcome.error().text();
+    EXPECT_EQ(outcome->result["skipped_too_long"], 3);
+    EXPECT_EQ(outcome->result["items"], 7);
+    EXPECT_EQ(outcome->result["positions"][0]["n"], 7);
+    std::int64_t skipped = 0;
+    for (const auto& row : store->reader().outcomes(store->reader().variants(outcome->runId)->front().id, "eval").value()) {
+        skipped += row.skippedTooLong ? 1 : 0;
+    }
+    EXPECT_EQ(skipped, 9) << "three items at three positions";
+}
+
+TEST(Evaluation, GenerationScoringKeepsTheRawAnswer) {
+    const StudyFolder folder;
+    studies::EvalSettings settings = smallEval(folder);
+    settings.task.limit = 2;
+    settings.score = "generate";
+    auto store = openStore(folder / "lpes.db");
+    NullObserver observer;
+    const auto outcome = studies::runEvaluation(settings, *store, observer, {});
+    ASSERT_TRUE(outcome) << outcome.error().text();
+    bool some = false;
+    for (const auto& row : store->reader().outcomes(store->reader().variants(outcome->runId)->front().id, "eval").value()) {
+        some = some || !row.generated.empty();
+    }
+    EXPECT_TRUE(some);
+}
+
+TEST(Evaluation, BatchSizeMovesNoResultBeyondRounding) {
+    const StudyFolder folder;
+    auto store = openStore(folder / "lpes.db");
+    NullObserver observer;
+    studies::EvalSettings settings = smallEval(folder);
+    settings.compute.batchSize = 1;
+    const auto single = studies::runEvaluation(settings, *store, observer, {});
+    settings.compute.batchSize = 7;
+    const auto packed = studies::runEvaluation(settings, *store, observer, {});
+    ASSERT_TRUE(single && packed);
+    for (int p = 0; p < 3; ++p) {
+        EXPECT_NEAR(single->result["positions"][p]["answer_nll"].get<double>(),
+                    packed->result["positions"][p]["answer_nll"].get<double>(), 1e-5);
+    }
+}
+
+TEST(Evaluation, UnknownThingsAreRefusedByName) {
+    const StudyFolder folder;
+    auto store = openStore(folder / "lpes.db");
+    NullObserver observer;
+    const auto refuse = [&](const auto& change, ErrorCode code, const char* part) {
+        studies::EvalSettings settings = smallEval(folder);
+        change(settings);
+        const auto outcome = studies::runEvaluation(settings, *store, observer, {});
+        ASSERT_FALSE(outcome) << part;
+        EXPECT_EQ(outcome.error().code, code) << outcome.error().text();
+        EXPECT_THAT(outcome.error().message, HasSubstr(part));
+    };
+    refuse([](auto& s) { s.task.task = "mdqa"; }, ErrorCode::Unsupported, "mdqa");
+    refuse([](auto& s) { s.task.task = "kvv"; }, ErrorCode::Usage, "kvv");
+    refuse([](auto& s) { s.method = "yarn:4"; }, ErrorCode::Unsupported, "yarn");
+    refuse([](auto& s) { s.method = "lpes:nowhere.json"; }, ErrorCode::BadInput, "nowhere.json");
+    refuse([](auto& s) { s.compute.model = "nowhere"; }, ErrorCode::BadInput, "nowhere");
+    refuse([](auto& s) { s.compute.device = "cuda:0"; }, ErrorCode::Unsupported, "cuda:0");
+    refuse([](auto& s) { s.compute.dtype = "float16"; }, ErrorCode::Unsupported, "float16");
+    refuse([](auto& s) { s.task.data = "nowhere.jsonl"; s.task.keys.reset(); }, ErrorCode::BadInput, "nowhere.jsonl");
+    refuse([](auto& s) { s.task.pairs = 100; }, ErrorCode::BadInput, "context");
+    EXPECT_TRUE(store->reader().runs()->empty());
+}
+
+TEST(PromptPlan, SpansCoverTheRecordsAndNothingElse) {
+    const StudyFolder folder;
+    studies::TaskSpec spec = smallSearch(folder).task;
+    spec.limit = 2;
+    const auto task = studies::prepareTask(spec, 2);
+    ASSERT_TRUE(task) << task.error().text();
+    const auto opened = studies::openModel(folder.model(), true);
+    ASSERT_TRUE(opened) << opened.error().text();
+    const tasks::KvItem& item = task->dataset.items.front();
+    const auto tokens = studies::tokenizeItem(*opened->tokenizer, item, 2);
+    ASSERT_TRUE(tokens);
+    ASSERT_EQ(tokens->records.size(), 4u);
+    int before = tokens->instruction.second;
+    for (const auto& [begin, end] : tokens->records) {
+        EXPECT_LT(begin, end);
+        EXPECT_GE(begin, before);
+        before = end;
+    }
+    EXPECT_GE(tokens->question.first, before);
+    EXPECT_EQ(tokens->question.second, static_cast<int>(tokens->prompt.size()));
+    const auto [begin, end] = tokens->records[2];
+    const auto text = opened->tokenizer->decode(std::span(tokens->prompt).subspan(begin, end - begin));
+    ASSERT_TRUE(text);
+    EXPECT_THAT(*text, HasSubstr(item.gold.first));
+    EXPECT_THAT(*text, HasSubstr(item.gold.second));
+}
+
+}  // namespace
+}  // namespace lpes::test

@@ -1,0 +1,225 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+
+#include "core/exporters/profile.h"
+#include "core/model/causal_lm.h"
+#include "core/studies/studies.h"
+#include "tests/core/studies/studies_testing.h"
+
+namespace lpes::test {
+namespace {
+
+using nlohmann::json;
+using studies::StudyOutcome;
+using testing::HasSubstr;
+
+json uninterrupted(const StudyFolder& folder, const studies::SearchRunSettings& settings) {
+    auto store = openStore(folder / "whole.db");
+    NullObserver observer;
+    const auto outcome = studies::runSearch(settings, *store, observer, {});
+    EXPECT_TRUE(outcome) << outcome.error().text();
+    return historyOf(store->reader(), outcome->runId);
+}
+
+TEST(SearchStudy, LeavesACompleteRun) {
+    const StudyFolder folder;
+    auto store = openStore(folder / "lpes.db");
+    NullObserver observer;
+    const auto outcome = studies::runSearch(smallSearch(folder), *store, observer, {});
+    ASSERT_TRUE(outcome) << outcome.error().text();
+    EXPECT_FALSE(outcome->stoppedEarly);
+    const json& result = outcome->result;
+    EXPECT_EQ(result["state"], "finished");
+    EXPECT_EQ(result["end_reason"], "generations");
+    EXPECT_EQ(result["generations"], 3);
+    EXPECT_EQ(result["history"].size(), 4u);
+    EXPECT_EQ(result["evaluations"].get<int>() + result["cache_hits"].get<int>(), 6 + 3 * 3);
+    EXPECT_EQ(result["best"]["scales"].size(), 2u);
+    EXPECT_EQ(result["best"]["control_points"].size(), 4u);
+    EXPECT_EQ(result["heldout"]["baseline"]["positions"].size(), 3u);
+    EXPECT_EQ(result["heldout"]["best"]["positions"][0]["n"], 6);
+    EXPECT_GT(result["heldout"]["p_value"].get<double>(), 0.0);
+    EXPECT_EQ(result["applied"], "verified");
+
+    store::StoreReader& reader = store->reader();
+    const auto run = reader.run(outcome->runId);
+    ASSERT_TRUE(run);
+    EXPECT_EQ(run->state, store::RunState::Finished);
+    EXPECT_EQ(run->threadsPerWorker, 1);
+    EXPECT_EQ(run->batchSize, 3) << "one item at all its positions";
+    EXPECT_EQ(reader.generations(run->id)->size(), 4u);
+    EXPECT_EQ(reader.candidates(run->id)->size(), 6u + 3u * 3u);
+    EXPECT_FALSE(reader.attention(run->id)->empty());
+    EXPECT_FALSE(reader.deviations(run->id)->empty());
+
+    const auto profiles = reader.profiles(run->id);
+    ASSERT_TRUE(profiles);
+    ASSERT_EQ(profiles->size(), 1u);
+    const auto profile = exporters::profileFromJson(profiles->front().json, "stored profile");
+    ASSERT_TRUE(profile) << profile.error().text();
+    EXPECT_EQ(profile->profile.scales, result["best"]["scales"].get<std::vector<double>>());
+    EXPECT_THAT(profile->warnings, testing::IsEmpty());
+}
+
+TEST(SearchStudy, SplitsAreDisjointAndReportedItemsWereNeverSearched) {
+    const StudyFolder folder;
+    auto store = openStore(folder / "lpes.db");
+    NullObserver observer;
+    const auto outcome = studies::runSearch(smallSearch(folder), *store, observer, {});
+    ASSERT_TRUE(outcome) << outcome.error().text();
+    std::set<std::string> seen;
+    for (const char* split : {"search", "select", "report"}) {
+        for (const std::string& item : store->reader().split(outcome->runId, split).value()) {
+            EXPECT_TRUE(seen.insert(item).second) << item << " is in two splits";
+        }
+    }
+    EXPECT_EQ(seen.size(), 3u + 3u + 6u);
+    const auto report = store->reader().split(outcome->runId, "report").value();
+    const std::set<std::string> held(report.begin(), report.end());
+    for (const store::VariantRow& variant : store->reader().variants(outcome->runId).value()) {
+        for (const char* split : {"search", "select"}) {
+            for (const store::OutcomeRow& row : store->reader().outcomes(variant.id, split).value()) {
+                EXPECT_FALSE(held.contains(row.itemId));
+            }
+        }
+    }
+}
+
+TEST(SearchStudy, HistoryDoesNotDependOnTheNumberOfWorkers) {
+    const StudyFolder folder;
+    const json one = uninterrupted(folder, smallSearch(folder));
+    studies::SearchRunSettings settings = smallSearch(folder);
+    settings.compute.workers = 3;
+    auto store = openStore(folder / "three.db");
+    NullObserver observer;
+    const auto outcome = studies::runSearch(settings, *store, observer, {});
+    ASSERT_TRUE(outcome) << outcome.error().text();
+    EXPECT_EQ(historyOf(store->reader(), outcome->runId), one);
+}
+
+TEST(SearchStudy, StoppedAnywhereAndResumedEndsInTheSameHistory) {
+    const StudyFolder folder;
+    const json whole = uninterrupted(folder, smallSearch(folder));
+    // In the first generation, in the middle of a candidate, later, in the selection, in the report.
+    const std::int64_t searchPrompts = 9 * 9;
+    int attempt = 0;
+    for (const std::int64_t moment : {3, 24, 60, static_cast<int>(searchPrompts) + 9, 150}) {
+        auto store = openStore(folder / ("stopped" + std::to_string(++attempt) + ".db"));
+        StopAfter observer(moment);
+        auto outcome = studies::runSearch(smallSearch(folder), *store, observer, observer.token());
+        ASSERT_TRUE(outcome) << outcome.error().text();
+        if (outcome->stoppedEarly) {
+            EXPECT_EQ(store->reader().run(outcome->runId)->state, store::RunState::Stopped);
+            NullObserver quiet;
+            outcome = studies::resumeSearch(outcome->runId, attempt % 2 == 0 ? std::optional(2) : std::nullopt, *store,
+                                            quiet, {});
+            ASSERT_TRUE(outcome) << outcome.error().text();
+        }
+        EXPECT_EQ(historyOf(store->reader(), outcome->runId), whole) << "stopped after " << moment << " prompts";
+    }
+}
+
+TEST(SearchStudy, AStopLosesNoFinishedItem) {
+    const StudyFolder folder;
+    auto store = openStore(folder / "lpes.db");
+    StopAfter observer(12);
+    const auto outcome = studies::runSearch(smallSearch(folder), *store, observer, observer.token());
+    ASSERT_TRUE(outcome) << outcome.error().text();
+    ASSERT_TRUE(outcome->stoppedEarly);
+    std::size_t rows = 0;
+    for (const store::VariantRow& variant : store->reader().variants(outcome->runId).value()) {
+        rows += store->reader().outcomes(variant.id, "search")->size();
+    }
+    EXPECT_GE(rows, 12u);
+}
+
+TEST(SearchStudy, ResumeRefusesAnotherModelAndAFinishedRun) {
+    const StudyFolder folder;
+    auto store = openStore(folder / "lpes.db");
+    StopAfter observer(9);
+    const auto stopped = studies::runSearch(smallSearch(folder), *store, observer, observer.token());
+    ASSERT_TRUE(stopped && stopped->stoppedEarly);
+    TinyModelSpec other;
+    other.numLayers = 3;
+    std::filesystem::remove_all(folder.model());
+    writeHuggingFaceFolder(makeTinyModel(other), folder.model());
+    NullObserver quiet;
+    const auto refused = studies::resumeSearch(stopped->runId, std::nullopt, *store, quiet, {});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::BadInput);
+    EXPECT_THAT(refused.error().message, HasSubstr("the model"));
+    std::filesystem::remove_all(folder.model());
+    writeHuggingFaceFolder(makeTinyModel({}), folder.model());
+    ASSERT_TRUE(studies::resumeSearch(stopped->runId, std::nullopt, *store, quiet, {}));
+    const auto again = studies::resumeSearch(stopped->runId, std::nullopt, *store, quiet, {});
+    ASSERT_FALSE(again);
+    EXPECT_EQ(again.error().code, ErrorCode::Usage);
+    EXPECT_THAT(again.error().message, HasSubstr("finished"));
+}
+
+TEST(SearchStudy, AllOnesIsTheBaselineBitForBit) {
+    const StudyFolder folder;
+    auto store = openStore(folder / "lpes.db");
+    studies::EvalSettings settings;
+    settings.compute = smallSearch(folder).compute;
+    settings.task = smallSearch(folder).task;
+    settings.task.limit = 4;
+    NullObserver observer;
+    const auto baseline = studies::runEvaluation(settings, *store, observer, {});
+    ASSERT_TRUE(baseline) << baseline.error().text();
+    settings.method = "uniform:1";
+    const auto ones = studies::runEvaluation(settings, *store, observer, {});
+    ASSERT_TRUE(ones) << ones.error().text();
+    EXPECT_EQ(baseline->result["positions"], ones->result["positions"]);
+    settings.method = "uniform:2";
+    const auto twos = studies::runEvaluation(settings, *store, observer, {});
+    ASSERT_TRUE(twos) << twos.error().text();
+    EXPECT_NE(baseline->result["positions"], twos->result["positions"]);
+}
+
+TEST(SearchStudy, SettingsThatMakeNoSenseAreRefusedBeforeAnythingIsWritten) {
+    const StudyFolder folder;
+    auto store = openStore(folder / "lpes.db");
+    NullObserver observer;
+    const auto refuse = [&](const auto& change, const char* part) {
+        studies::SearchRunSettings settings = smallSearch(folder);
+        change(settings);
+        const auto outcome = studies::runSearch(settings, *store, observer, {});
+        ASSERT_FALSE(outcome) << part;
+        EXPECT_EQ(outcome.error().code, ErrorCode::Usage) << outcome.error().text();
+        EXPECT_THAT(outcome.error().message, HasSubstr(part));
+    };
+    refuse([](auto& s) { s.search.population = 2; }, "population");
+    refuse([](auto& s) { s.searchItems = 0; }, "--search-items");
+    refuse([](auto& s) { s.weights = {1.0, 2.0}; }, "--weights");
+    refuse([](auto& s) { s.weights = {0.0, 0.0, 0.0}; }, "--weights");
+    refuse([](auto& s) { s.compute.workers = 0; }, "--workers");
+    refuse([](auto& s) { s.compute.workers = 2; s.compute.threadsPerWorker.reset(); }, "--threads-per-worker");
+    refuse([](auto& s) { s.score = "rouge"; }, "rouge");
+    refuse([](auto& s) { s.task.positions = "#4"; }, "#4");
+    refuse([](auto& s) { s.search.constraints.scaleMin = 3.0; }, "scale");
+    refuse([](auto& s) { s.search.points = 9; }, "points");
+    EXPECT_TRUE(store->reader().runs()->empty());
+}
+
+TEST(SearchStudy, DryRunCountsWhatTheSearchThenRuns) {
+    const StudyFolder folder;
+    studies::SearchRunSettings settings = smallSearch(folder);
+    settings.analysisItems = 0;
+    const auto plan = studies::planSearch(settings);
+    ASSERT_TRUE(plan) << plan.error().text();
+    auto store = openStore(folder / "lpes.db");
+    NullObserver observer;
+    const auto outcome = studies::runSearch(settings, *store, observer, {});
+    ASSERT_TRUE(outcome) << outcome.error().text();
+    const auto duplicates = outcome->result["cache_hits"].get<std::int64_t>();
+    // The winner's search items are read again for the report and count as done prompts.
+    EXPECT_EQ((*plan)["prompts"].get<std::int64_t>() - duplicates * 9 + 9, outcome->result["prompts"].get<std::int64_t>());
+}
+
+}  // namespace
+}  // namespace lpes::test

@@ -1,0 +1,92 @@
+#include "tests/core/studies/studies_testing.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+namespace lpes::test {
+
+using nlohmann::json;
+
+StudyFolder::StudyFolder(const TinyModelSpec& spec) {
+    writeHuggingFaceFolder(makeTinyModel(spec), m_folder / "model");
+}
+
+studies::SearchRunSettings smallSearch(const StudyFolder& folder) {
+    studies::SearchRunSettings settings;
+    settings.compute.model = folder.model();
+    settings.compute.dtype = "float32";
+    settings.compute.threadsPerWorker = 1;
+    settings.task.task = "kv";
+    settings.task.keys = "hex:4";
+    settings.task.pairs = 4;
+    settings.search.seed = 7;
+    settings.search.population = 6;
+    settings.search.maxGenerations = 3;
+    settings.searchItems = 3;
+    settings.selectItems = 3;
+    settings.reportItems = 6;
+    settings.finalists = 3;
+    settings.analysisItems = 2;
+    return settings;
+}
+
+std::unique_ptr<store::StoreWriter> openStore(const std::filesystem::path& path) {
+    auto opened = store::StoreWriter::open(path, {"test"});
+    if (!opened) throw std::runtime_error(opened.error().text());
+    return std::move(*opened);
+}
+
+json historyOf(store::StoreReader& reader, std::int64_t runId) {
+    json out;
+    const auto run = reader.run(runId);
+    if (!run) throw std::runtime_error(run.error().text());
+    json result = json::parse(run->resultJson);
+    // Times, and the settings that may differ between sittings.
+    for (const char* key : {"seconds", "settings", "run_id", "prompts"}) result.erase(key);
+    if (result.contains("profile") && result["profile"].is_object()) result["profile"]["provenance"].erase("run_id");
+    out["result"] = result;
+    out["state"] = store::runStateName(run->state);
+    std::map<std::int64_t, json> scalesOf;
+    for (const store::VariantRow& variant : reader.variants(runId).value()) scalesOf[variant.id] = variant.scales;
+    for (const store::GenerationRow& row : reader.generations(runId).value()) {
+        out["generations"].push_back(
+            {row.generation, row.best, row.mean, row.worst, row.stddev, row.diversity, row.evaluations, row.populationJson});
+    }
+    for (const store::CandidateRow& row : reader.candidates(runId).value()) {
+        out["candidates"].push_back({row.generation, row.index, row.pointsJson, static_cast<int>(row.state), row.fitness,
+                                     row.byPosition, row.reason, row.duplicateGeneration, row.duplicateIndex,
+                                     scalesOf[row.variantId]});
+    }
+    std::vector<json> positions;
+    for (const store::PositionRow& row : reader.positions(runId).value()) {
+        positions.push_back({scalesOf[row.variantId], row.split, row.position, row.label, row.goldIndex, row.n, row.correct,
+                             row.accuracy, row.answerNll});
+    }
+    std::ranges::sort(positions);
+    out["positions"] = positions;
+    std::vector<json> outcomes;
+    for (const auto& [variant, scales] : scalesOf) {
+        for (const char* split : {"search", "select", "report"}) {
+            for (const store::OutcomeRow& row : reader.outcomes(variant, split).value()) {
+                outcomes.push_back({scales, split, row.itemId, row.position, row.goldToken, row.correct, row.nll});
+            }
+        }
+    }
+    std::ranges::sort(outcomes);
+    out["outcomes"] = outcomes;
+    std::vector<json> probes;
+    for (const store::AttentionRow& row : reader.attention(runId).value()) {
+        probes.push_back({scalesOf[row.variantId], row.position, row.layer, row.span, row.share});
+    }
+    for (const store::DeviationRow& row : reader.deviations(runId).value()) {
+        probes.push_back({scalesOf[row.variantId], row.layer, row.deviation, row.rsa, row.cosine});
+    }
+    std::ranges::sort(probes);
+    out["probes"] = probes;
+    for (const char* split : {"search", "select", "report"}) out["splits"][split] = reader.split(runId, split).value();
+    return out;
+}
+
+}  // namespace lpes::test
