@@ -1,0 +1,53 @@
+#include <memory>
+
+#include "app/cli/options.h"
+#include "app/cli/result_text.h"
+#include "app/cli/run_verb.h"
+#include "app/cli/verb.h"
+
+namespace lpes::cli {
+
+namespace {
+
+struct Eval {
+    explicit Eval(CLI::App& app) : flags(app) {}
+    SettingFlags flags;
+    RunVerb verb{"eval", {}, {}, {}, false};
+    studies::EvalSettings settings;
+
+    Result<int> run() {
+        if (auto set = flags.apply(&settings.origins); !set) return fail(set.error());
+        if (auto given = requireModel(settings.compute.model, "--model"); !given) return fail(given.error());
+        if (auto one = checkMethodOptions(flags); !one) return fail(one.error());
+        if (settings.task.task.empty()) {
+            return fail(ErrorCode::Usage, "--task is missing; --task kv asks for key-value retrieval");
+        }
+        printSettings(studies::toJson(settings), verb.output);
+        return conductStudy(
+            verb,
+            [this](store::StoreWriter& store, ProgressObserver& observer, std::stop_token stop) {
+                return studies::runEvaluation(settings, store, observer, stop);
+            },
+            evalText);
+    }
+};
+
+}  // namespace
+
+void addEvalVerb(CLI::App& app, Action& action) {
+    CLI::App* verb = app.add_subcommand("eval", "Accuracy by position of one method on a task");
+    auto state = std::make_shared<Eval>(*verb);
+    addComputeOptions(state->flags, state->settings.compute);
+    addTaskOptions(state->flags, state->settings.task);
+    addMethodOptions(state->flags, state->settings.method);
+    state->flags.add("--score", "SCORE",
+                     "What counts: strict (every answer token is the likeliest), generate (the benchmark's rule on "
+                     "generated text), nll or blend:W [strict]",
+                     toText(state->settings.score));
+    addDatabaseOption(state->flags, state->verb.database);
+    addJsonOption(*verb, state->verb.output);
+    addProgressOption(*verb, state->verb.output);
+    verb->callback([state, &action] { action = [state] { return state->run(); }; });
+}
+
+}  // namespace lpes::cli

@@ -1,0 +1,119 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string_view>
+
+#include "app/cli/options.h"
+#include "app/cli/output.h"
+#include "app/cli/verb.h"
+#include "core/base/files.h"
+#include "core/exporters/profile.h"
+
+namespace lpes::cli {
+
+namespace {
+
+constexpr std::array<std::string_view, 4> kLaterFormats{"longrope", "transformers", "vllm", "llama.cpp"};
+
+Result<void> checkFormat(const std::string& to) {
+    if (to == "json" || to == "csv") return {};
+    if (std::find(kLaterFormats.begin(), kLaterFormats.end(), to) != kLaterFormats.end()) {
+        return fail(ErrorCode::Unsupported,
+                    fmt::format("--to {} is not available in this version; available: json, csv", to));
+    }
+    return fail(ErrorCode::Usage, fmt::format("--to '{}' is no format; available: json, csv", to));
+}
+
+/// Reads a profile and, when a model is named, checks that it fits it.
+Result<exporters::Profile> readChecked(const std::string& file, const std::string& model, bool takeIdentity) {
+    auto loaded = exporters::readProfile(file);
+    if (!loaded) return fail(loaded.error());
+    std::vector<std::string> warnings = loaded->warnings;
+    if (!model.empty()) {
+        auto opened = studies::openModel(model, false);
+        if (!opened) return fail(opened.error());
+        const exporters::ProfileModel identity = studies::profileModel(opened->weights->config());
+        auto fits = exporters::checkFits(loaded->profile, identity);
+        if (!fits) return fail(fits.error());
+        warnings.insert(warnings.end(), fits->begin(), fits->end());
+        if (takeIdentity) loaded->profile.model = identity;
+    }
+    for (const std::string& warning : warnings) printMessage("lpes: warning: " + warning);
+    return std::move(loaded->profile);
+}
+
+struct Export {
+    explicit Export(CLI::App& app) : flags(app) {}
+    SettingFlags flags;
+    OutputOptions output;
+    std::string file, to, model;
+    std::optional<std::string> out;
+
+    Result<int> run() {
+        if (auto set = flags.apply(); !set) return fail(set.error());
+        if (auto known = checkFormat(to); !known) return fail(known.error());
+        if (!out && output.json && to != "json") {
+            return fail(ErrorCode::Usage,
+                        fmt::format("--json prints one JSON object; give --out FILE for --to {}", to));
+        }
+        auto profile = readChecked(file, model, false);
+        if (!profile) return fail(profile.error());
+        const std::string text = to == "csv" ? exporters::toCsv(*profile) : exporters::toJson(*profile);
+        if (!out) {
+            if (auto printed = printResult(text); !printed) return fail(printed.error());
+            return 0;
+        }
+        if (auto written = writeFileAtomically(*out, text); !written) return fail(written.error());
+        auto printed = printAnswer(output, {{"to", to}, {"out", *out}, {"layers", profile->scales.size()}},
+                                   fmt::format("Written to {}\n", *out));
+        if (!printed) return fail(printed.error());
+        return 0;
+    }
+};
+
+struct Import {
+    explicit Import(CLI::App& app) : flags(app) {}
+    SettingFlags flags;
+    OutputOptions output;
+    std::string file, model, out;
+
+    Result<int> run() {
+        if (auto set = flags.apply(); !set) return fail(set.error());
+        auto profile = readChecked(file, model, true);
+        if (!profile) return fail(profile.error());
+        if (auto written = writeFileAtomically(out, exporters::toJson(*profile)); !written)
+            return fail(written.error());
+        auto printed =
+            printAnswer(output, {{"profile", out}, {"layers", profile->scales.size()}, {"scales", profile->scales}},
+                        fmt::format("Written to {} ({} layers)\n", out, profile->scales.size()));
+        if (!printed) return fail(printed.error());
+        return 0;
+    }
+};
+
+}  // namespace
+
+void addExportVerbs(CLI::App& app, Action& action) {
+    CLI::App* exportVerb = app.add_subcommand("export", "Write a profile in another format");
+    auto exporter = std::make_shared<Export>(*exportVerb);
+    exporter->flags.add("PROFILE", "", "Profile, JSON or CSV", toText(exporter->file))->required();
+    exporter->flags.add("--to", "FORMAT", "json or csv (layer,scale)", toText(exporter->to))->required();
+    exporter->flags.add("--model", "MODEL", "Model that the profile must fit", toText(exporter->model));
+    exporter->flags.add("--out", "FILE", "File to write [standard output]", toOptionalText(exporter->out));
+    addJsonOption(*exportVerb, exporter->output);
+    exportVerb->callback([exporter, &action] { action = [exporter] { return exporter->run(); }; });
+
+    CLI::App* importVerb =
+        app.add_subcommand("import", "Read a CSV (layer,scale) or JSON profile and write it as a profile");
+    auto importer = std::make_shared<Import>(*importVerb);
+    importer->flags.add("FILE", "", "CSV or JSON to read", toText(importer->file))->required();
+    importer->flags.add("--model", "MODEL", "Model that it must fit and whose identity the profile takes",
+                        toText(importer->model));
+    importer->flags.add("--out", "FILE", "Profile to write (JSON)", toText(importer->out))->required();
+    addJsonOption(*importVerb, importer->output);
+    importVerb->callback([importer, &action] { action = [importer] { return importer->run(); }; });
+}
+
+}  // namespace lpes::cli

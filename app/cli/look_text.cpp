@@ -1,0 +1,101 @@
+#include <fmt/format.h>
+
+#include "app/cli/output.h"
+#include "app/cli/result_text.h"
+
+namespace lpes::cli {
+
+namespace {
+
+using nlohmann::json;
+
+/// A token's piece as it can be shown in a table.
+std::string pieceText(const json& piece) {
+    return piece.is_string() ? piece.get<std::string>() : "–";
+}
+
+std::string layersTable(const json& model) {
+    Table table({"layer", "scale s", "1/s", "fastest inv_freq", "slowest inv_freq"});
+    for (std::size_t layer = 0; layer < model.at("layer_scales").size(); ++layer) {
+        const double scale = model.at("layer_scales")[layer].get<double>();
+        const json& frequencies = model.at("inv_freq")[layer];
+        table.add({fmt::format("{}", layer), fmt::format("{:.4g}", scale), fmt::format("{:.4g}", 1.0 / scale),
+                   fmt::format("{:.6g}", frequencies.front().get<double>()),
+                   fmt::format("{:.6g}", frequencies.back().get<double>())});
+    }
+    return table.text();
+}
+
+std::string memoryTable(const json& memory) {
+    Table table({"context", "weights", "one forward pass", "KV cache", "together"});
+    for (const json& row : memory) {
+        const auto bytes = [&](const char* key) { return formatBytes(row.at(key).get<std::int64_t>()); };
+        table.add({row.at("tokens").dump(), bytes("weight_bytes"), bytes("activation_bytes"), bytes("kv_cache_bytes"),
+                   bytes("total_bytes")});
+    }
+    return table.text();
+}
+
+}  // namespace
+
+std::string inspectText(const json& model) {
+    const auto number = [&](const char* key) { return model.at(key).dump(); };
+    const json& rope = model.at("rope");
+    std::string out = fmt::format("{} ({}, {})\n{}\n\n", model.at("name").get<std::string>(),
+                                  model.at("architecture").get<std::string>(), model.at("format").get<std::string>(),
+                                  model.at("path").get<std::string>());
+    out +=
+        fmt::format("{} layers, {} heads ({} for keys and values) of {}, hidden size {}, vocabulary {}, context {}\n",
+                    number("layers"), number("heads"), number("kv_heads"), number("head_dim"), number("hidden"),
+                    number("vocab"), number("context"));
+    out += fmt::format("{} parameters, {} as stored ({})\n", number("parameters"),
+                       formatBytes(model.at("weight_bytes").get<std::int64_t>()),
+                       model.at("weight_types").get<std::string>());
+    const json tokenizer = model.value("tokenizer", json(nullptr));
+    if (tokenizer.is_object()) out += fmt::format("Tokenizer: {}\n", tokenizer.at("description").get<std::string>());
+    for (const auto& [field, origin] : model.at("origins").items()) {
+        out += fmt::format("{}: from {}\n", field, origin.get<std::string>());
+    }
+    out += fmt::format("\nRoPE: type {}, theta {} (from {})", rope.at("type").get<std::string>(),
+                       rope.at("theta").dump(), rope.at("origin").get<std::string>());
+    if (rope.at("type") == "linear") out += fmt::format(", factor {}", rope.at("factor").dump());
+    out += fmt::format("; method {}\nPositions are divided by s.\n\n", model.value("method", "baseline"));
+    out += layersTable(model);
+    if (model.contains("memory")) {
+        out += fmt::format("\nMemory, estimated ({}):\n", model.at("memory").front().at("dtype").get<std::string>());
+        out += memoryTable(model.at("memory"));
+    }
+    for (const json& warning : model.at("warnings")) out += "\nWarning: " + warning.get<std::string>() + "\n";
+    return out;
+}
+
+std::string tokensText(const json& tokens) {
+    Table table({"piece", "id"});
+    for (std::size_t i = 0; i < tokens.at("ids").size(); ++i) {
+        table.add({pieceText(tokens.at("pieces")[i]), tokens.at("ids")[i].dump()});
+    }
+    return table.text() + fmt::format("\n{} tokens{}\n", tokens.at("ids").size(),
+                                      tokens.at("bos_added").get<bool>() ? ", the first one added (BOS)" : "");
+}
+
+std::string scoreText(const json& score) {
+    Table table({"piece", "id", "log-probability"});
+    for (std::size_t i = 0; i < score.at("ids").size(); ++i) {
+        const json& pieces = score.at("pieces");
+        table.add({pieceText(pieces.is_array() ? pieces[i] : json(nullptr)), score.at("ids")[i].dump(),
+                   i == 0 ? "–" : formatNumber(score.at("logprobs")[i - 1], 4)});
+    }
+    std::string out = table.text();
+    if (!score.at("top").empty()) {
+        Table top({"next token", "id", "log-probability"});
+        for (const json& token : score.at("top")) {
+            top.add({pieceText(token.at("piece")), token.at("id").dump(), formatNumber(token.at("logprob"), 4)});
+        }
+        out += "\n" + top.text();
+    }
+    return out + fmt::format("\nPerplexity {} over {} tokens in one window ({}, {} s)\n",
+                             formatNumber(score.at("perplexity"), 4), score.at("logprobs").size(),
+                             score.at("dtype").get<std::string>(), formatNumber(score.at("seconds"), 2));
+}
+
+}  // namespace lpes::cli

@@ -1,0 +1,252 @@
+#include "app/cli/options.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "core/base/files.h"
+#include "core/store/store.h"
+
+namespace lpes::cli {
+
+namespace {
+
+constexpr const char* kModelGroup = "Model";
+constexpr const char* kTaskGroup = "Task";
+
+/// For options of cli.md that belong to something this version does not have.
+SettingFlags::Setter refused(const std::string& why) {
+    return [why](const std::string& name, const std::string&) -> Result<void> {
+        return fail(ErrorCode::Unsupported, fmt::format("{} is not available in this version: {}", name, why));
+    };
+}
+
+/// A data file is stored with the run, which may be resumed from another folder.
+SettingFlags::Setter toAbsolutePath(std::optional<std::string>& target) {
+    return [&target](const std::string& name, const std::string& text) -> Result<void> {
+        if (text.empty()) return fail(ErrorCode::Usage, fmt::format("{} is empty; name a file", name));
+        std::error_code error;
+        target = std::filesystem::absolute(text, error).lexically_normal().string();
+        if (error) return fail(ErrorCode::Usage, fmt::format("{} '{}' is no path", name, text), error.message());
+        return {};
+    };
+}
+
+Result<std::string> readStandardInput() {
+    std::string text;
+    char buffer[1 << 16];
+    for (;;) {
+        const ssize_t got = ::read(STDIN_FILENO, buffer, sizeof buffer);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return fail(ErrorCode::BadInput, "standard input cannot be read", std::strerror(errno));
+        if (got == 0) return text;
+        text.append(buffer, static_cast<std::size_t>(got));
+        if (text.size() > (256u << 20)) return fail(ErrorCode::BadInput, "standard input is larger than 256 MiB");
+    }
+}
+
+}  // namespace
+
+void addModelPositional(SettingFlags& flags, std::string& model) {
+    flags.add("MODEL", "", "Folder in Hugging Face layout, .gguf file, or demo [$LPES_MODEL]", toText(model),
+              "LPES_MODEL");
+}
+
+Result<void> requireModel(const std::string& model, const std::string& option) {
+    if (!model.empty()) return {};
+    return fail(
+        ErrorCode::Usage,
+        fmt::format("{} is missing; name a folder in Hugging Face layout, a .gguf file, or demo (or set LPES_MODEL)",
+                    option));
+}
+
+void addRunningModelOptions(SettingFlags& flags, studies::ModelOptions& model, std::optional<int>& threads) {
+    flags
+        .add("--dtype", "TYPE",
+             "What to compute in: float32, bfloat16, or auto (bfloat16 where the processor does it natively) [auto]",
+             toText(model.dtype), "LPES_DTYPE")
+        ->group(kModelGroup);
+    flags
+        .add("--device", "DEVICE", "Where to compute; cpu is the only one in this version [cpu]", toText(model.device),
+             "LPES_DEVICE")
+        ->group(kModelGroup);
+    flags.add("--threads", "N", "Cores to use; auto: all [auto]", toOptionalNumber<int>(threads, 1, 4096))
+        ->group(kModelGroup);
+}
+
+void addComputeOptions(SettingFlags& flags, studies::ComputeSettings& compute) {
+    flags
+        .add("--model", "MODEL", "Folder in Hugging Face layout, .gguf file, or demo [$LPES_MODEL]",
+             toText(compute.model), "LPES_MODEL")
+        ->group(kModelGroup);
+    flags
+        .add("--dtype", "TYPE",
+             "What to compute in: float32, bfloat16, or auto (bfloat16 where the processor does it natively) [auto]",
+             toText(compute.dtype), "LPES_DTYPE")
+        ->group(kModelGroup);
+    flags
+        .add("--device", "DEVICE", "Where to compute; cpu is the only one in this version [cpu]",
+             toText(compute.device), "LPES_DEVICE")
+        ->group(kModelGroup);
+    flags
+        .add("--threads-per-worker", "N",
+             "Cores for each matrix product, stored with the run because rounding depends on it; auto: all cores, "
+             "which only a single worker may have [auto]",
+             toOptionalNumber<int>(compute.threadsPerWorker, 1, 4096))
+        ->group(kModelGroup);
+    flags
+        .add("--batch-size", "N",
+             "Prompts in one forward pass, stored with the run because rounding depends on it; auto: one item at all "
+             "its "
+             "positions [auto]",
+             toOptionalNumber<int>(compute.batchSize, 1, 4096))
+        ->group(kModelGroup);
+}
+
+void addWorkersOption(SettingFlags& flags, studies::ComputeSettings& compute) {
+    flags
+        .add("--workers", "N",
+             "Candidates evaluated at the same time; the result does not depend on it. More than 1 needs "
+             "--threads-per-worker [1]",
+             toNumber<int>(compute.workers, 1, 1024))
+        ->group(kModelGroup);
+}
+
+void addTaskOptions(SettingFlags& flags, studies::TaskSpec& task) {
+    flags
+        .add("--task", "TASK", "What is asked; kv (key-value retrieval) is the only one in this version",
+             toText(task.task))
+        ->group(kTaskGroup);
+    flags
+        .add("--data", "FILE", "Items from the official .jsonl or .jsonl.gz file; without it they are generated",
+             toAbsolutePath(task.data))
+        ->group(kTaskGroup);
+    flags
+        .add("--pairs", "N", "Pairs in a prompt; auto: as many as the file has, 20 when generated [auto]",
+             toOptionalNumber<int>(task.pairs, 1))
+        ->group(kTaskGroup);
+    flags
+        .add("--keys", "KIND", "Generated keys and values: uuid, hex:N (N hexadecimal digits) or words [uuid]",
+             toOptionalText(task.keys))
+        ->group(kTaskGroup);
+    flags
+        .add("--positions", "LIST",
+             "Where the evidence stands: begin,middle,end; percentages 0,25,50; every:10; gold indices #0,#4 "
+             "[begin,middle,end]",
+             toText(task.positions))
+        ->group(kTaskGroup);
+    flags
+        .add("--limit", "N",
+             "Items at most (file) or items to generate; auto: all of the file, as many as are needed when "
+             "generated [auto]",
+             toOptionalNumber<std::int64_t>(task.limit, 1))
+        ->group(kTaskGroup);
+    flags.add("--item-seed", "N", "Seed of generated items [1]", toNumber<std::uint64_t>(task.itemSeed))
+        ->group(kTaskGroup);
+    flags.add("--docs", "N", "", refused("it belongs to the document tasks"))->group("");
+    flags.add("--chat", "PRESET", "", refused("key-value items are asked without a chat template"))->group("");
+}
+
+void addMethodOptions(SettingFlags& flags, std::string& method) {
+    flags.add("--method", "METHOD",
+              "Position method: baseline, pi:FACTOR, uniform:SCALE or lpes:FILE (a profile) [baseline]",
+              toText(method));
+    flags.add("--profile", "FILE", "The same as --method lpes:FILE",
+              [&method](const std::string& name, const std::string& text) -> Result<void> {
+                  if (text.empty()) return fail(ErrorCode::Usage, fmt::format("{} is empty; name a profile", name));
+                  method = "lpes:" + text;
+                  return {};
+              });
+}
+
+Result<void> checkMethodOptions(const SettingFlags& flags) {
+    if (!flags.text("--method") || !flags.text("--profile")) return {};
+    return fail(ErrorCode::Usage, "--method and --profile both name a position method; give one of the two");
+}
+
+void addTextOptions(SettingFlags& flags, std::optional<std::string>& text, std::optional<std::string>& file,
+                    const std::string& option) {
+    flags.add(option, "TEXT", "The text itself", toOptionalText(text));
+    flags.add("--file", "FILE", "File that holds the text, UTF-8, taken as it is; - is standard input",
+              toOptionalText(file));
+}
+
+Result<std::string> readText(const std::optional<std::string>& text, const std::optional<std::string>& file,
+                             const std::string& option) {
+    if (text.has_value() == file.has_value()) {
+        return fail(ErrorCode::Usage, fmt::format("give exactly one of {} and --file", option));
+    }
+    if (text) return *text;
+    return *file == "-" ? readStandardInput() : readTextFile(*file);
+}
+
+SettingFlags::Setter toGridStep(std::optional<double>& target) {
+    return [&target](const std::string& name, const std::string& text) -> Result<void> {
+        if (text == "auto") {
+            target = curve::Constraints{}.gridStep;
+            return {};
+        }
+        if (text == "none") {
+            target.reset();
+            return {};
+        }
+        auto step = parseNumber<double>(name, text);
+        if (!step) return fail(ErrorCode::Usage, step.error().message + "; auto and none are understood too");
+        if (*step <= 0.0) {
+            return fail(ErrorCode::Usage,
+                        fmt::format("{} {} is not above 0; none switches the rounding off", name, text));
+        }
+        target = *step;
+        return {};
+    };
+}
+
+SettingFlags::Setter toPath(std::filesystem::path& target) {
+    return [&target](const std::string& name, const std::string& text) -> Result<void> {
+        if (text.empty()) return fail(ErrorCode::Usage, fmt::format("{} is empty; name a file", name));
+        target = text;
+        return {};
+    };
+}
+
+void addDatabaseOption(SettingFlags& flags, std::filesystem::path& database) {
+    database = store::defaultDatabasePath();
+    flags.add("--db", "FILE", "Data base [$LPES_DB, else lpes/lpes.db in the user's data folder]", toPath(database));
+}
+
+Result<void> checkWritable(const std::filesystem::path& file) {
+    if (file.empty()) return fail(ErrorCode::Usage, "--out is empty; name a file");
+    const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+    std::error_code error;
+    if (std::filesystem::is_directory(file, error)) {
+        return fail(ErrorCode::Failed, fmt::format("'{}' is a folder; name a file", file.string()));
+    }
+    if (!std::filesystem::is_directory(folder, error) || ::access(folder.c_str(), W_OK) != 0) {
+        return fail(ErrorCode::Failed,
+                    fmt::format("cannot write '{}'; check that the folder '{}' exists and is writable", file.string(),
+                                folder.string()));
+    }
+    return {};
+}
+
+void printSettings(const nlohmann::json& settings, const OutputOptions& output) {
+    if (output.progress == "json") {
+        printMessage(nlohmann::json{{"type", "settings"}, {"settings", settings}}.dump(
+            -1, ' ', false, nlohmann::json::error_handler_t::replace));
+        return;
+    }
+    std::map<std::string, std::string> byOrigin;
+    for (const auto& [key, setting] : settings.items()) {
+        const nlohmann::json& value = setting.at("value");
+        byOrigin[setting.value("origin", "default")] += fmt::format(" {}={}", key,
+                                                                    value.is_null()     ? "auto"
+                                                                    : value.is_string() ? value.get<std::string>()
+                                                                                        : value.dump());
+    }
+    for (const auto& [origin, text] : byOrigin) printMessage(fmt::format("settings ({}):{}", origin, text));
+}
+
+}  // namespace lpes::cli

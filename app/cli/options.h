@@ -1,0 +1,59 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "app/cli/output.h"
+#include "app/cli/setting_flags.h"
+#include "core/studies/model_setup.h"
+#include "core/studies/run_settings.h"
+#include "core/studies/task_setup.h"
+
+/// Groups of options that several verbs share, so that they are spelled and explained the same everywhere.
+namespace lpes::cli {
+
+/// The positional MODEL, or $LPES_MODEL.
+void addModelPositional(SettingFlags& flags, std::string& model);
+/// Usage when neither the command line nor the environment names a model. `option`: "MODEL" or "--model".
+[[nodiscard]] Result<void> requireModel(const std::string& model, const std::string& option);
+
+/// --dtype, --device, --threads of the verbs that look.
+void addRunningModelOptions(SettingFlags& flags, studies::ModelOptions& model, std::optional<int>& threads);
+
+/// --model, --dtype, --device, --threads-per-worker, --batch-size.
+void addComputeOptions(SettingFlags& flags, studies::ComputeSettings& compute);
+/// --workers; only where several candidates can be evaluated at the same time.
+void addWorkersOption(SettingFlags& flags, studies::ComputeSettings& compute);
+
+/// --task, --data, --pairs, --keys, --positions, --limit, --item-seed; --docs and --chat are refused by name.
+void addTaskOptions(SettingFlags& flags, studies::TaskSpec& task);
+
+/// --method, and --profile F as another spelling of --method lpes:F.
+void addMethodOptions(SettingFlags& flags, std::string& method);
+/// Usage when both were given.
+[[nodiscard]] Result<void> checkMethodOptions(const SettingFlags& flags);
+
+/// --text or --file (- is standard input); exactly one is to be given, `option` being the other name of --text.
+void addTextOptions(SettingFlags& flags, std::optional<std::string>& text, std::optional<std::string>& file,
+                    const std::string& option);
+[[nodiscard]] Result<std::string> readText(const std::optional<std::string>& text,
+                                           const std::optional<std::string>& file, const std::string& option);
+
+/// "auto" is the value that curves have by themselves, "none" switches rounding off.
+[[nodiscard]] SettingFlags::Setter toGridStep(std::optional<double>& target);
+[[nodiscard]] SettingFlags::Setter toPath(std::filesystem::path& target);
+
+/// --db.
+void addDatabaseOption(SettingFlags& flags, std::filesystem::path& database);
+
+/// --out FILE, checked before work starts: Failed when its folder is missing or cannot be written to.
+[[nodiscard]] Result<void> checkWritable(const std::filesystem::path& file);
+
+/// Tells the effective settings with their origins on standard error: a line per origin, or a JSON line with
+/// --progress json.
+void printSettings(const nlohmann::json& settings, const OutputOptions& output);
+
+}  // namespace lpes::cli

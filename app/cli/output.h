@@ -1,0 +1,47 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace lpes::cli {
+
+/// How a verb answers: --json and, for verbs that take a while, --progress.
+struct OutputOptions {
+    bool json = false;
+    std::string progress = "auto";
+};
+void addJsonOption(CLI::App& verb, OutputOptions& options);
+void addProgressOption(CLI::App& verb, OutputOptions& options);
+
+/// Writes to standard output, all of it, at once. Failed when it is closed, full or its reader is gone.
+[[nodiscard]] Result<void> printResult(const std::string& text);
+/// One JSON object and a line end. Bytes that are not UTF-8 (a text cut inside a character) become U+FFFD.
+[[nodiscard]] Result<void> printJson(const nlohmann::json& object);
+/// The JSON object with --json, else the text.
+[[nodiscard]] Result<void> printAnswer(const OutputOptions& options, const nlohmann::json& object,
+                                       const std::string& text);
+
+/// A line (or several) for the user on standard error.
+void printMessage(const std::string& text);
+
+/// Columns of text, the first aligned left and the others right, two spaces between them.
+class Table {
+  public:
+    explicit Table(std::vector<std::string> header);
+    void add(std::vector<std::string> row);
+    [[nodiscard]] std::string text() const;
+
+  private:
+    std::vector<std::vector<std::string>> m_rows;
+};
+
+/// "1.23 GiB", "456 MiB", "789 bytes".
+[[nodiscard]] std::string formatBytes(std::int64_t bytes);
+/// Digits with a point whatever the locale; "–" for null.
+[[nodiscard]] std::string formatNumber(const nlohmann::json& value, int decimals);
+
+}  // namespace lpes::cli

@@ -1,0 +1,143 @@
+#include "app/cli/result_text.h"
+
+#include <fmt/format.h>
+
+#include "app/cli/output.h"
+
+namespace lpes::cli {
+
+namespace {
+
+using nlohmann::json;
+
+std::string percentInterval(const json& position) {
+    return fmt::format("{} – {}", formatNumber(position.at("ci_low"), 3), formatNumber(position.at("ci_high"), 3));
+}
+
+std::string positionsTable(const json& positions) {
+    Table table({"position", "gold index", "token", "n", "accuracy", "95 % interval", "answer NLL"});
+    for (const json& position : positions) {
+        table.add({position.at("position").get<std::string>(), formatNumber(position.at("gold_index"), 0),
+                   formatNumber(position.at("mean_token_index"), 1), formatNumber(position.at("n"), 0),
+                   formatNumber(position.at("accuracy"), 3), percentInterval(position),
+                   formatNumber(position.at("answer_nll"), 3)});
+    }
+    return table.text();
+}
+
+std::string list(const json& values, int decimals) {
+    std::string out;
+    for (const json& value : values) out += (out.empty() ? "" : " ") + formatNumber(value, decimals);
+    return out;
+}
+
+std::string skippedNote(const json& result) {
+    const json skipped = result.value("skipped_too_long", json(0));
+    if (skipped == 0) return {};
+    return fmt::format("{} items are longer than the model's context and were left out, none was cut.\n",
+                       skipped.dump());
+}
+
+std::string historyTable(const json& history) {
+    Table table({"generation", "best", "mean", "diversity"});
+    for (const json& row : history) {
+        table.add({row.at("generation").dump(), formatNumber(row.at("best"), 4), formatNumber(row.at("mean"), 4),
+                   formatNumber(row.at("diversity"), 4)});
+    }
+    return table.text();
+}
+
+std::string heldoutText(const json& heldout) {
+    std::string out = "\nHeld-out items, baseline:\n" + positionsTable(heldout.at("baseline").at("positions"));
+    out += "\nHeld-out items, best profile:\n" + positionsTable(heldout.at("best").at("positions"));
+    out += skippedNote(heldout.at("best"));
+    return out + "\nVerdict: " + heldout.value("verdict", "p = " + formatNumber(heldout.at("p_value"), 4)) + "\n";
+}
+
+}  // namespace
+
+std::string evalText(const json& result) {
+    std::string out =
+        fmt::format("Run {}: {} of {}, {} items, {}\n\n", result.at("run_id").dump(), result.value("method", ""),
+                    result.value("model", ""), result.contains("items") ? result.at("items").dump() : "no",
+                    result.value("state", "finished"));
+    if (!result.contains("positions")) return out;
+    out += positionsTable(result.at("positions"));
+    out += fmt::format("\nMean accuracy {}, gap {}, {} s, {} prompts/s\n", formatNumber(result.at("mean_accuracy"), 3),
+                       formatNumber(result.at("gap"), 3), formatNumber(result.at("seconds"), 1),
+                       formatNumber(result.at("prompts_per_second"), 2));
+    if (result.contains("applied")) out += "RoPE scales: applied, " + result.at("applied").get<std::string>() + "\n";
+    return out + skippedNote(result);
+}
+
+std::string searchText(const json& result) {
+    std::string out = fmt::format("Run {}: {}", result.at("run_id").dump(), result.value("state", ""));
+    if (result.contains("end_reason")) out += fmt::format(" ({})", result.value("end_reason", ""));
+    out += "\n";
+    if (!result.contains("history")) return out;
+    out += "\n" + historyTable(result.at("history"));
+    out += fmt::format("\n{} evaluations, {} cache hits, {} failed, {} prompts, {} s\n",
+                       result.at("evaluations").dump(), result.at("cache_hits").dump(), result.at("failed").dump(),
+                       result.at("prompts").dump(), formatNumber(result.at("seconds"), 1));
+    const json best = result.value("best", json(nullptr));
+    if (best.is_object()) {
+        out += fmt::format("\nBest profile: fitness {} on the search items\n  scales {}\n",
+                           formatNumber(best.at("fitness"), 4), list(best.at("scales"), 4));
+        out += "  control points";
+        for (const json& point : best.at("control_points")) {
+            out += fmt::format(" {}:{}", formatNumber(point.at(0), 4), formatNumber(point.at(1), 4));
+        }
+        out += "\n";
+    }
+    if (result.contains("applied")) out += "RoPE scales: applied, " + result.at("applied").get<std::string>() + "\n";
+    const json heldout = result.value("heldout", json(nullptr));
+    return heldout.is_object() ? out + heldoutText(heldout) : out;
+}
+
+std::string planText(const json& plan) {
+    Table table({"planned", "at most"});
+    for (const char* key : {"candidates", "prompts", "tokens"}) table.add({key, plan.at(key).dump()});
+    table.add({"longest prompt", plan.at("longest_prompt").dump()});
+    table.add({"weights", formatBytes(plan.at("weight_bytes").get<std::int64_t>())});
+    table.add({"activations", formatBytes(plan.at("activation_bytes").get<std::int64_t>())});
+    table.add({"threads per worker", plan.at("threads_per_worker").dump()});
+    table.add({"dtype", plan.at("dtype").get<std::string>()});
+    return table.text();
+}
+
+std::string attentionText(const json& result) {
+    std::string out = fmt::format("Run {}: {} of {}\n", result.at("run_id").dump(), result.value("method", ""),
+                                  result.value("model", ""));
+    for (const json& position : result.value("positions", json::array())) {
+        out += fmt::format("\nEvidence at {}\n", position.at("position").get<std::string>());
+        Table table({"record", "share", "mean per token"});
+        for (const json& span : position.at("spans")) {
+            table.add({span.at("index").dump(), formatNumber(span.at("share"), 5),
+                       formatNumber(span.at("mean_per_token"), 7)});
+        }
+        out += table.text();
+    }
+    if (result.contains("sink")) {
+        out +=
+            fmt::format("\nToken 0 (sink) {}, instruction {}, question {}\n", formatNumber(result.at("sink"), 4),
+                        formatNumber(result.at("instruction_share"), 4), formatNumber(result.at("question_share"), 4));
+    }
+    return out;
+}
+
+std::string deviationText(const json& result) {
+    std::string out = fmt::format("Run {}: {}\n", result.at("run_id").dump(), result.value("model", ""));
+    for (const json& variant : result.value("variants", json::array())) {
+        out += fmt::format("\n{}: mean deviation {}\n", variant.at("variant").get<std::string>(),
+                           formatNumber(variant.at("mean_deviation"), 6));
+        Table table({"layer", "deviation", "RSA", "cosine"});
+        for (const json& layer : variant.at("layers")) {
+            table.add({layer.at("layer").dump(), formatNumber(layer.at("deviation"), 6),
+                       formatNumber(layer.at("rsa"), 4), formatNumber(layer.at("cosine"), 4)});
+        }
+        out += table.text();
+    }
+    return out;
+}
+
+}  // namespace lpes::cli

@@ -1,0 +1,90 @@
+#include "app/cli/run_verb.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/cli/options.h"
+#include "app/cli/progress_printer.h"
+#include "app/cli/signals.h"
+#include "core/base/files.h"
+#include "core/model/causal_lm.h"
+
+namespace lpes::cli {
+
+namespace {
+
+/// Written so that it can be pasted into a shell.
+std::string quoted(const std::string& text) {
+    if (text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") ==
+        std::string::npos) {
+        return text;
+    }
+    std::string out = "'";
+    for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return out + "'";
+}
+
+std::string resumeHint(const RunVerb& verb, std::int64_t runId) {
+    std::string hint = fmt::format("resume with: lpes resume {}", runId);
+    if (verb.database != store::defaultDatabasePath()) hint += " --db " + quoted(verb.database.string());
+    return hint;
+}
+
+Result<void> writeProfile(store::StoreReader& reader, std::int64_t runId, const std::filesystem::path& file) {
+    auto profiles = reader.profiles(runId);
+    if (!profiles) return fail(profiles.error());
+    if (profiles->empty()) {
+        return fail(ErrorCode::Failed,
+                    fmt::format("run {} left no profile; '{}' was not written", runId, file.string()));
+    }
+    const auto newest =
+        std::max_element(profiles->begin(), profiles->end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+    return writeFileAtomically(file, newest->json);
+}
+
+}  // namespace
+
+Result<int> conductStudy(const RunVerb& verb, const StudyWork& work, const StudyText& text) {
+    if (!verb.profileOut.empty()) {
+        if (auto writable = checkWritable(verb.profileOut); !writable) return fail(writable.error());
+    }
+    auto store = store::StoreWriter::open(verb.database, {"lpes " + verb.name});
+    if (!store) return fail(store.error());
+    ProgressPrinter progress(verb.output.progress);
+    for (const std::string& warning : (*store)->warnings()) progress.warned(warning);
+
+    auto outcome = work(**store, progress, stopOnSignal());
+    progress.finishLine();
+    if (!outcome && model::wasStopped(outcome.error())) {
+        printMessage("lpes: stopped before the run began; nothing is stored");
+        return kExitStopped;
+    }
+    if (!outcome) return fail(outcome.error());
+    // The profile first: a reader that is gone must not cost it.
+    const bool finished = !outcome->stoppedEarly;
+    if (finished && !verb.profileOut.empty()) {
+        if (auto written = writeProfile((*store)->reader(), outcome->runId, verb.profileOut); !written) {
+            return fail(written.error());
+        }
+    }
+    std::string answer = text(outcome->result);
+    if (finished && verb.name == "search") {
+        answer += fmt::format("Profile: {}\n",
+                              verb.profileOut.empty()
+                                  ? fmt::format("stored with run {}; --out FILE writes it to a file", outcome->runId)
+                                  : verb.profileOut.string());
+    }
+    auto printed = printAnswer(verb.output, outcome->result, answer);
+    if (!finished) {
+        printMessage(verb.resumable
+                         ? fmt::format("lpes: run {} is stopped and stored; {}", outcome->runId,
+                                       resumeHint(verb, outcome->runId))
+                         : fmt::format("lpes: run {} is stopped; what was finished is stored", outcome->runId));
+        return kExitStopped;
+    }
+    if (!printed) return fail(printed.error());
+    return 0;
+}
+
+}  // namespace lpes::cli

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <stop_token>
+#include <string>
+
+#include "app/cli/output.h"
+#include "core/base/progress.h"
+#include "core/base/result.h"
+#include "core/store/store.h"
+#include "core/studies/studies.h"
+
+/// The course of every verb that writes a run into the data base.
+namespace lpes::cli {
+
+struct RunVerb {
+    std::string name;  ///< "search": for the lock's holder and for hints
+    std::filesystem::path database;
+    OutputOptions output;
+    std::filesystem::path profileOut;  ///< where a search's profile goes; empty: the data base only
+    bool resumable = false;
+};
+
+using StudyWork = std::function<Result<studies::StudyOutcome>(store::StoreWriter&, ProgressObserver&, std::stop_token)>;
+using StudyText = std::function<std::string(const nlohmann::json&)>;
+
+/// Opens the data base as its writer, runs the study with progress and signals, prints its result, writes the profile
+/// where one is asked for. 0, or 130 when the user stopped it (what is finished is stored; a search says how to
+/// resume).
+[[nodiscard]] Result<int> conductStudy(const RunVerb& verb, const StudyWork& work, const StudyText& text);
+
+}  // namespace lpes::cli

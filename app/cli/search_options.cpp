@@ -1,0 +1,100 @@
+#include "app/cli/search_options.h"
+
+#include <fmt/format.h>
+
+#include "app/cli/options.h"
+
+namespace lpes::cli {
+
+namespace {
+
+constexpr const char* kSearchGroup = "Search";
+constexpr const char* kCurveGroup = "Curve";
+constexpr const char* kFitnessGroup = "Fitness and items";
+
+Result<void> checkOptimizer(const std::string& name, const std::string& text) {
+    if (text == "genetic") return {};
+    return fail(ErrorCode::Unsupported,
+                fmt::format("{} '{}' is not available in this version; available: genetic", name, text));
+}
+
+void addGeneticOptions(SettingFlags& flags, search::SearchSettings& search) {
+    const auto add = [&](const char* name, const char* placeholder, const char* help, SettingFlags::Setter setter) {
+        flags.add(name, placeholder, help, std::move(setter))->group(kSearchGroup);
+    };
+    add("--seed", "N", "Decides every random choice of the search and the splits [1]",
+        toNumber<std::uint64_t>(search.seed));
+    add("--population", "N", "Candidates in a generation [32]", toNumber<int>(search.population, 4, 100'000));
+    add("--max-generations", "N", "Generations that are bred after the first population [12]",
+        toNumber<int>(search.maxGenerations, 0, 1'000'000));
+    add("--max-evals", "N", "Distinct candidates evaluated at most; auto: no limit [auto]",
+        toOptionalNumber<std::int64_t>(search.maxEvals, 1));
+    add("--time-limit", "SECONDS", "Working time at most, over all sittings of the run; auto: no limit [auto]",
+        toOptionalNumber<double>(search.timeLimitSeconds, 0.0));
+    add("--patience", "N",
+        "Generations without a gain above --min-delta after which the search ends; auto: no limit [auto]",
+        toOptionalNumber<int>(search.patience, 1));
+    add("--min-delta", "X", "Smallest gain in fitness that counts for --patience [0]",
+        toNumber<double>(search.minDelta, 0.0));
+    add("--mutation-rate", "P", "Probability that a coordinate of a child is changed [0.3]",
+        toNumber<double>(search.mutationRate, 0.0, 1.0));
+    add("--max-dx", "X", "Largest change of a point's depth in a mutation [0.125]",
+        toNumber<double>(search.maxDx, 0.0, 1.0));
+    add("--max-dy", "X", "Largest change of a point's scale in a mutation [0.2]",
+        toNumber<double>(search.maxDy, 0.0, 100.0));
+    add("--optimizer", "NAME", "How candidates are found; genetic is the only one in this version [genetic]",
+        checkOptimizer);
+}
+
+void addCurveOptions(SettingFlags& flags, search::SearchSettings& search) {
+    const auto add = [&](const char* name, const char* placeholder, const char* help, SettingFlags::Setter setter) {
+        flags.add(name, placeholder, help, std::move(setter))->group(kCurveGroup);
+    };
+    add("--curve", "KIND", "bezier, linear, step or free (one value per layer) [bezier]",
+        [&search](const std::string&, const std::string& text) -> Result<void> {
+            auto kind = curve::parseCurveKind(text);
+            if (!kind) return fail(kind.error());
+            search.curve = *kind;
+            return {};
+        });
+    add("--points", "N", "Control points; ignored for free [4]", toNumber<int>(search.points, 2, 1000));
+    add("--scale-min", "X", "Smallest scale [0.5]", toNumber<double>(search.constraints.scaleMin));
+    add("--scale-max", "X", "Largest scale [2.5]", toNumber<double>(search.constraints.scaleMax));
+    add("--grid-step", "X", "Scales are rounded to multiples of it; auto: 0.05, none: no rounding [auto]",
+        toGridStep(search.constraints.gridStep));
+}
+
+}  // namespace
+
+void addSearchOptions(SettingFlags& flags, studies::SearchRunSettings& settings) {
+    addGeneticOptions(flags, settings.search);
+    addCurveOptions(flags, settings.search);
+    const auto add = [&](const char* name, const char* placeholder, const char* help, SettingFlags::Setter setter) {
+        flags.add(name, placeholder, help, std::move(setter))->group(kFitnessGroup);
+    };
+    add("--score", "SCORE",
+        "What the search maximises: nll (likelihood of the answer), strict, generate or blend:W [nll]",
+        toText(settings.score));
+    add("--weights", "LIST", "Weight of each position, separated by commas; auto: equal [auto]",
+        [&settings](const std::string& name, const std::string& text) -> Result<void> {
+            settings.weights.clear();
+            if (text == "auto") return {};
+            auto weights = parseNumberList(name, text);
+            if (!weights) return fail(weights.error());
+            settings.weights = std::move(*weights);
+            return {};
+        });
+    add("--gap-penalty", "B", "Fitness loses B times the difference of the best and the worst position [0]",
+        toNumber<double>(settings.gapPenalty, 0.0));
+    add("--search-items", "N", "Items that the search sees [100]", toNumber<int>(settings.searchItems, 1));
+    add("--select-items", "N", "Items on which the finalists are scored again [100]",
+        toNumber<int>(settings.selectItems, 1));
+    add("--report-items", "N",
+        "Held-out items that the result is reported on; auto: the rest of a file, 100 when generated [auto]",
+        toOptionalNumber<int>(settings.reportItems, 2));
+    add("--finalists", "N", "Best distinct candidates that are scored again [6]", toNumber<int>(settings.finalists, 1));
+    add("--analysis-items", "N", "Held-out items whose attention and deviation are stored at the end; 0: none [8]",
+        toNumber<int>(settings.analysisItems, 0));
+}
+
+}  // namespace lpes::cli

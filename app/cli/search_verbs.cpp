@@ -1,0 +1,129 @@
+#include <memory>
+
+#include "app/cli/options.h"
+#include "app/cli/result_text.h"
+#include "app/cli/run_verb.h"
+#include "app/cli/search_options.h"
+#include "app/cli/verb.h"
+#include "core/studies/plot_queries.h"
+
+namespace lpes::cli {
+
+namespace {
+
+constexpr const char* kDemoModel = "demo";
+
+struct Search {
+    explicit Search(CLI::App& app) : flags(app) {}
+    SettingFlags flags;
+    RunVerb verb{"search", {}, {}, {}, true};
+    studies::SearchRunSettings settings;
+    bool dryRun = false;
+
+    /// The demo study is what `search --model demo` starts from when no task is named.
+    Result<void> chooseBase() {
+        const bool taskNamed = flags.text("--task").has_value();
+        const std::string model = flags.text("--model").value_or("");
+        if (auto given = requireModel(model, "--model"); !given) return given;
+        if (taskNamed) return {};
+        if (model != kDemoModel) {
+            return fail(
+                ErrorCode::Usage,
+                "--task is missing; only the model demo has a study of its own, for another one name --task kv");
+        }
+        auto demo = studies::demoStudy();
+        if (!demo) return fail(demo.error());
+        settings = std::move(*demo);
+        // Items from a file replace the demo study's generated ones, and with them how those are made.
+        if (flags.text("--data")) {
+            settings.task.keys.reset();
+            settings.origins.erase("keys");
+        }
+        return {};
+    }
+
+    Result<int> run() {
+        if (auto chosen = chooseBase(); !chosen) return fail(chosen.error());
+        if (auto set = flags.apply(&settings.origins); !set) return fail(set.error());
+        printSettings(studies::toJson(settings), verb.output);
+        if (dryRun) {
+            auto plan = studies::planSearch(settings);
+            if (!plan) return fail(plan.error());
+            if (auto printed = printAnswer(verb.output, *plan, planText(*plan)); !printed) return fail(printed.error());
+            return 0;
+        }
+        return conductStudy(
+            verb,
+            [this](store::StoreWriter& store, ProgressObserver& observer, std::stop_token stop) {
+                return studies::runSearch(settings, store, observer, stop);
+            },
+            searchText);
+    }
+};
+
+struct Resume {
+    explicit Resume(CLI::App& app) : flags(app) {}
+    SettingFlags flags;
+    RunVerb verb{"search", {}, {}, {}, true};
+    std::string runName;
+    std::optional<int> workers;
+
+    /// Looked up before the data base is opened for writing: a misspelt --db must not create one.
+    Result<store::RunRow> find() {
+        auto reader = store::StoreReader::open(verb.database);
+        if (!reader) return fail(reader.error());
+        return runName == "last" ? (*reader)->lastRun("search") : studies::findRun(**reader, runName);
+    }
+
+    Result<int> run() {
+        if (auto set = flags.apply(); !set) return fail(set.error());
+        auto found = find();
+        if (!found) return fail(found.error());
+        const nlohmann::json settings = nlohmann::json::parse(found->settingsJson, nullptr, false);
+        if (settings.is_object()) printSettings(settings, verb.output);
+        return conductStudy(
+            verb,
+            [this, id = found->id](store::StoreWriter& store, ProgressObserver& observer, std::stop_token stop) {
+                return studies::resumeSearch(id, workers, store, observer, stop);
+            },
+            searchText);
+    }
+};
+
+}  // namespace
+
+void addSearchVerbs(CLI::App& app, Action& action) {
+    CLI::App* verb = app.add_subcommand("search", "Genetic search for a profile, checked on held-out items");
+    auto state = std::make_shared<Search>(*verb);
+    addComputeOptions(state->flags, state->settings.compute);
+    addWorkersOption(state->flags, state->settings.compute);
+    addTaskOptions(state->flags, state->settings.task);
+    addSearchOptions(state->flags, state->settings);
+    state->flags.add("--out", "FILE", "Write the profile here as well; the data base always has it",
+                     toPath(state->verb.profileOut));
+    verb->add_flag("--dry-run", state->dryRun,
+                   "Effective settings, prompts, tokens and memory; no work, nothing is written");
+    addDatabaseOption(state->flags, state->verb.database);
+    addJsonOption(*verb, state->verb.output);
+    addProgressOption(*verb, state->verb.output);
+    verb->footer(
+        "\nDefaults are in brackets. With --model demo and no --task the demo study is run, whose own values replace "
+        "them\n"
+        "where nothing is given: key-value retrieval with 20 pairs of words, population 12, 6 generations, 16 search,\n"
+        "16 selection and 40 report items.");
+    verb->callback([state, &action] { action = [state] { return state->run(); }; });
+
+    CLI::App* resumeVerb = app.add_subcommand("resume", "Go on with a stopped, interrupted or failed search");
+    auto resume = std::make_shared<Resume>(*resumeVerb);
+    resume->flags.add("RUN", "", "Number of the run, or last (the newest search)", toText(resume->runName))->required();
+    resume->flags.add("--workers", "N", "Candidates evaluated at the same time; auto: as the run was started [auto]",
+                      toOptionalNumber<int>(resume->workers, 1, 1024));
+    resume->flags.add("--out", "FILE", "Write the profile here as well; the data base always has it",
+                      toPath(resume->verb.profileOut));
+    addDatabaseOption(resume->flags, resume->verb.database);
+    addJsonOption(*resumeVerb, resume->verb.output);
+    addProgressOption(*resumeVerb, resume->verb.output);
+    resumeVerb->callback([resume, &action] { action = [resume] { return resume->run(); }; });
+}
+
+}  // namespace lpes::cli

@@ -1,0 +1,181 @@
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+
+#include "tests/app/run_fixture.h"
+
+namespace lpes::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+TEST_F(RunVerbs, EvalPrintsAccuracyByPositionWithIntervals) {
+    const Finished done = run(task("eval", {"--limit", "3", "--positions", "0,50,100"}));
+    ASSERT_EQ(done.code, 0) << done.err;
+    const json result = done.json();
+    ASSERT_TRUE(result.is_object()) << done.out;
+    for (const char* key : {"run_id", "model", "method", "task", "score", "items", "skipped_too_long", "positions",
+                            "mean_accuracy", "gap", "seconds", "prompts_per_second", "settings"}) {
+        EXPECT_TRUE(result.contains(key)) << key;
+    }
+    ASSERT_EQ(result["positions"].size(), 3u);
+    EXPECT_EQ(result["positions"][1]["position"], "50");
+    EXPECT_EQ(result["positions"][0]["n"], 3);
+    EXPECT_LT(result["positions"][0]["ci_low"], result["positions"][0]["ci_high"]);
+    EXPECT_EQ(result["settings"]["limit"]["value"], 3);
+    EXPECT_EQ(result["settings"]["limit"]["origin"], "flag");
+    EXPECT_EQ(result["settings"]["batch_size"]["origin"], "default");
+}
+
+TEST_F(RunVerbs, EvalOfItemsThatAreAllTooLongIsRefusedAndCutsNothing) {
+    const Finished done = run(
+        {"eval", "--model", model(), "--task", "kv", "--pairs", "40", "--limit", "2", "--db", database(), "--json"});
+    EXPECT_EQ(done.code, 3) << done.err;
+    EXPECT_THAT(done.err, HasSubstr("512"));
+}
+
+TEST_F(RunVerbs, TasksOfLaterVersionsAndUnknownOnes) {
+    EXPECT_EQ(run({"eval", "--model", model(), "--task", "mdqa", "--db", database()}).code, 4);
+    EXPECT_EQ(run({"eval", "--model", model(), "--task", "kvv", "--db", database()}).code, 2);
+    EXPECT_EQ(run({"eval", "--model", model(), "--task", "kv", "--positions", "front", "--db", database()}).code, 2);
+    EXPECT_EQ(run({"eval", "--model", model(), "--task", "kv", "--score", "f1", "--db", database()}).code, 2);
+    EXPECT_EQ(run({"eval", "--model", model(), "--task", "kv", "--data", file("no.jsonl"), "--db", database()}).code,
+              3);
+}
+
+TEST_F(RunVerbs, ProgressComesAsJsonLinesOnStandardError) {
+    const Finished done = run(task("eval", {"--limit", "3", "--progress", "json"}));
+    ASSERT_EQ(done.code, 0) << done.err;
+    EXPECT_TRUE(done.json().is_object());
+    std::istringstream lines(done.err);
+    std::string line;
+    int progress = 0;
+    while (std::getline(lines, line)) {
+        const json object = json::parse(line, nullptr, false);
+        ASSERT_TRUE(object.is_object()) << line;
+        if (object["type"] == "progress") ++progress;
+    }
+    EXPECT_GE(progress, 1);
+}
+
+TEST_F(RunVerbs, NothingButTheResultIsOnStandardOutputAndNoEscapesAnywhere) {
+    std::vector<std::string> arguments = task("eval", {"--limit", "2"});
+    arguments.erase(std::find(arguments.begin(), arguments.end(), "--json"));
+    const Finished done = run(arguments);
+    ASSERT_EQ(done.code, 0) << done.err;
+    EXPECT_THAT(done.out, HasSubstr("accuracy"));
+    EXPECT_EQ(done.out.find('\033'), std::string::npos);
+    EXPECT_EQ(done.err.find('\033'), std::string::npos);
+}
+
+TEST_F(RunVerbs, SearchPrintsOneObjectAndWritesTheProfile) {
+    const Finished done = run(search({"--out", file("best.json")}));
+    ASSERT_EQ(done.code, 0) << done.err;
+    const json result = done.json();
+    ASSERT_TRUE(result.is_object()) << done.out;
+    for (const char* key : {"run_id", "state", "seed", "generations", "evaluations", "cache_hits", "failed", "prompts",
+                            "best", "history", "heldout", "seconds", "profile"}) {
+        EXPECT_TRUE(result.contains(key)) << key;
+    }
+    EXPECT_EQ(result["state"], "finished");
+    EXPECT_EQ(result["history"].size(), 3u);
+    EXPECT_EQ(result["heldout"]["best"]["positions"].size(), 3u);
+    const json profile = json::parse(readBytes(file("best.json")));
+    EXPECT_EQ(profile["scales"], result["best"]["scales"]);
+    EXPECT_EQ(run({"profile", "check", file("best.json"), "--model", model()}).code, 0);
+}
+
+TEST_F(RunVerbs, SameSeedSameHistory) {
+    const json first = run(search()).json();
+    const json second = run(search()).json();
+    ASSERT_TRUE(first.is_object());
+    EXPECT_EQ(first["history"], second["history"]);
+    EXPECT_EQ(first["best"], second["best"]);
+    const json two = run(search({"--workers", "2"})).json();
+    EXPECT_EQ(two["history"], first["history"]);
+    EXPECT_EQ(two["best"], first["best"]);
+}
+
+TEST_F(RunVerbs, UnwritableProfileIsToldBeforeTheSearch) {
+    const Finished done = run(search({"--out", "/nonexistent/best.json"}));
+    EXPECT_EQ(done.code, 1);
+    EXPECT_THAT(done.err, HasSubstr("/nonexistent/best.json"));
+    EXPECT_FALSE(std::filesystem::exists(database()));
+}
+
+TEST_F(RunVerbs, DryRunWritesNothing) {
+    const Finished done = run(search({"--dry-run"}));
+    ASSERT_EQ(done.code, 0) << done.err;
+    EXPECT_GT(done.json()["prompts"], 0);
+    EXPECT_FALSE(std::filesystem::exists(database()));
+}
+
+TEST_F(RunVerbs, SeveralWorkersNeedTheirThreads) {
+    const Finished done = run({"search", "--model", model(), "--task", "kv", "--workers", "2", "--db", database()});
+    EXPECT_EQ(done.code, 2);
+    EXPECT_THAT(done.err, HasSubstr("--threads-per-worker"));
+}
+
+TEST_F(RunVerbs, FinishedRunCannotBeResumed) {
+    ASSERT_EQ(run(search()).code, 0);
+    const Finished done = run({"resume", "last", "--db", database()});
+    EXPECT_EQ(done.code, 2);
+    EXPECT_THAT(done.err, HasSubstr("finished"));
+    EXPECT_EQ(run({"resume", "99", "--db", database()}).code, 2);
+    EXPECT_EQ(run({"resume", "two", "--db", database()}).code, 2);
+}
+
+TEST_F(RunVerbs, DbListsAndShowsRuns) {
+    ASSERT_EQ(run(task("eval", {"--limit", "2"})).code, 0);
+    const json listed = run({"db", "list", "--db", database(), "--json"}).json();
+    ASSERT_EQ(listed["runs"].size(), 1u);
+    EXPECT_EQ(listed["runs"][0]["kind"], "eval");
+    EXPECT_EQ(listed["runs"][0]["state"], "finished");
+    const Finished shown = run({"db", "show", "last", "--db", database(), "--json"});
+    EXPECT_EQ(shown.code, 0) << shown.err;
+    EXPECT_TRUE(shown.json().is_object());
+    EXPECT_EQ(run({"db", "show", "7", "--db", database()}).code, 2);
+    EXPECT_THAT(run({"db", "list", "--db", database()}).out, HasSubstr("finished"));
+}
+
+TEST_F(RunVerbs, FileThatIsNoDataBaseIsADatabaseError) {
+    writeBytes(database(), "this is no data base at all, only a text of some length");
+    EXPECT_EQ(run({"db", "list", "--db", database()}).code, 6);
+    EXPECT_EQ(run(task("eval", {"--limit", "2"})).code, 6);
+    EXPECT_THAT(readBytes(database()), HasSubstr("no data base at all"));
+}
+
+TEST_F(RunVerbs, DataBaseFromTheEnvironment) {
+    Start start;
+    start.arguments = {"db", "list"};
+    start.environment = {{"LPES_DB", "/nonexistent/env.db"}};
+    EXPECT_THAT(run(start).err, HasSubstr("/nonexistent/env.db"));
+}
+
+TEST_F(RunVerbs, AttentionAndDeviationPrintTheirObjects) {
+    const Finished attention = run(task("attn", {"--limit", "2"}));
+    ASSERT_EQ(attention.code, 0) << attention.err;
+    for (const char* key : {"positions", "layers", "sink", "instruction_share", "question_share"}) {
+        EXPECT_TRUE(attention.json().contains(key)) << key;
+    }
+    ASSERT_EQ(run({"profile", "new", "--model", model(), "--points", "0:1.2,1:0.8", "--out", file("p.json")}).code, 0);
+    const Finished deviation = run(task("deviation", {"--limit", "2", "--profile", file("p.json")}));
+    ASSERT_EQ(deviation.code, 0) << deviation.err;
+    EXPECT_EQ(deviation.json()["variants"].size(), 3u);
+    EXPECT_EQ(deviation.json()["variants"][0]["layers"].size(), 3u);
+    EXPECT_EQ(run(task("deviation", {"--limit", "2"})).code, 2);
+}
+
+TEST_F(RunVerbs, ClosedStandardOutputDoesNotReachTheDataBase) {
+    Start start;
+    start.arguments = task("eval", {"--limit", "2"});
+    start.closeStandardOutput = true;
+    EXPECT_EQ(run(start).code, 1);
+    const json listed = run({"db", "list", "--db", database(), "--json"}).json();
+    ASSERT_TRUE(listed.is_object());
+    EXPECT_EQ(listed["runs"][0]["state"], "finished");
+}
+
+}  // namespace
+}  // namespace lpes::test
