@@ -1,0 +1,185 @@
+#include "tests/widgets/sample_plots.h"
+
+#include <unistd.h>
+
+#include <QApplication>
+#include <cmath>
+#include <limits>
+
+namespace lpes::test {
+namespace {
+
+using analysis::SeriesRole;
+constexpr int kLayers = 30;
+
+// One application for all tests; a warning of Qt's is a failure of the test that caused it.
+class QtEnvironment : public testing::Environment {
+  public:
+    void SetUp() override {
+        qputenv("QT_QPA_PLATFORM", "offscreen");
+        qInstallMessageHandler([](QtMsgType type, const QMessageLogContext&, const QString& message) {
+            if (type == QtDebugMsg || type == QtInfoMsg) return;
+            if (message.contains(QStringLiteral("XDG_RUNTIME_DIR"))) return;
+            ADD_FAILURE() << "Qt says: " << message.toStdString();
+        });
+        m_application = new QApplication(m_argc, m_argv);
+    }
+    void TearDown() override {
+        delete m_application;
+        qInstallMessageHandler(nullptr);
+    }
+
+  private:
+    int m_argc = 1;
+    char m_name[5] = "test";
+    char* m_argv[2] = {m_name, nullptr};
+    QApplication* m_application = nullptr;
+};
+[[maybe_unused]] const auto* const kEnvironment = testing::AddGlobalTestEnvironment(new QtEnvironment);
+
+std::string subtitle() {
+    return "SmolLM2-135M · key-value retrieval, 40 records · 40 report items · run 7";
+}
+
+}  // namespace
+
+analysis::CurvePlot curvePlot() {
+    analysis::CurvePlot plot{"Scale by layer", subtitle(), {}, 2048, 0.5, 2.5, 0.05};
+    plot.series.push_back({"baseline", SeriesRole::Baseline, std::vector<double>(kLayers, 1.0), {}, {}});
+    analysis::CurvePlot::Series best{
+        "best of run 7", SeriesRole::Best, {}, {{0, 1.55}, {1.0 / 3, 1.2}, {2.0 / 3, 0.85}, {1, 0.5}}, {}};
+    for (int layer = 0; layer < kLayers; ++layer) best.scales.push_back(1.55 - 1.05 * layer / (kLayers - 1));
+    for (int i = 0; i <= 100; ++i) best.line.emplace_back(i / 100.0, 1.55 - 1.05 * i / 100.0);
+    plot.series.push_back(best);
+    return plot;
+}
+
+analysis::AccuracyPlot accuracyPlot() {
+    analysis::AccuracyPlot plot{"Accuracy by evidence position", subtitle(), {}};
+    plot.series.push_back({"baseline",
+                           SeriesRole::Baseline,
+                           {{"start", 0.0, 0, 40, 0.45, 0.31, 0.60, 1.167},
+                            {"middle", 0.5, 19, 40, 0.10, 0.04, 0.23, 1.823},
+                            {"end", 1.0, 39, 40, 0.10, 0.04, 0.23, 2.051}}});
+    plot.series.push_back({"best of run 7",
+                           SeriesRole::Best,
+                           {{"start", 0.0, 0, 40, 0.55, 0.40, 0.69, 0.996},
+                            {"middle", 0.5, 19, 40, 0.225, 0.12, 0.38, 1.585},
+                            {"end", 1.0, 39, 40, 0.20, 0.11, 0.35, 1.629}}});
+    return plot;
+}
+
+analysis::ConvergencePlot convergencePlot() {
+    analysis::ConvergencePlot plot{
+        "Convergence", subtitle(), "mean log-likelihood of the answer (nats per token)", {}, {}, -1.68, true};
+    for (int g = 0; g < 8; ++g) {
+        const double best = -1.6 + 0.03 * g;
+        plot.generations.push_back({g, best, best - 0.2, best - 0.5, 0.4 * std::exp(-0.3 * g)});
+        for (int i = 0; i < 6; ++i) plot.candidates.emplace_back(g, best - 0.08 * i);
+    }
+    return plot;
+}
+
+analysis::AttentionPlot attentionPlot() {
+    analysis::AttentionPlot plot{"Attention on each record", subtitle(), {}};
+    constexpr int kRecords = 20;
+    for (const auto& [name, role, gain] :
+         {std::tuple{"baseline", SeriesRole::Baseline, 1.0}, {"best", SeriesRole::Best, 1.7}}) {
+        analysis::AttentionPlot::Series series{name, role, {}};
+        for (const auto& [label, gold] : {std::pair{"start", 0}, {"middle", 9}, {"end", 19}}) {
+            analysis::AttentionPlot::Position position{label, gold, std::vector<double>(kRecords, 0.0), {}, {}};
+            for (int layer = 0; layer < kLayers; ++layer) {
+                std::vector<double> row;
+                for (int record = 0; record < kRecords; ++record) {
+                    const double peak = record == gold ? 0.1 * gain * std::exp(-std::pow((layer - 18) / 4.0, 2)) : 0.0;
+                    row.push_back(0.003 + 0.02 * std::exp(-(kRecords - 1 - record) / 3.0) + peak);
+                    position.share[static_cast<std::size_t>(record)] += row.back() / kLayers;
+                }
+                position.shareByLayer.push_back(row);
+            }
+            for (const double share : position.share) position.meanPerToken.push_back(share / 20.0);
+            series.positions.push_back(position);
+        }
+        plot.series.push_back(series);
+    }
+    return plot;
+}
+
+analysis::DeviationPlot deviationPlot() {
+    analysis::DeviationPlot plot{"Structure deviation", subtitle(), {}};
+    for (const auto& [name, role, size] : {std::tuple{"smooth", SeriesRole::Best, 1.0},
+                                           {"shuffled", SeriesRole::Other, 3.5},
+                                           {"noisy", SeriesRole::Other, 9.0}}) {
+        analysis::DeviationPlot::Series series{name, role, {}, {}, {}};
+        for (int layer = 0; layer < kLayers; ++layer) {
+            const double value = size * (1e-5 + 0.02 * std::pow(layer / 30.0, 3));
+            series.deviation.push_back(value);
+            series.low.push_back(value * 0.75);
+            series.high.push_back(value * 1.3);
+        }
+        plot.series.push_back(series);
+    }
+    return plot;
+}
+
+std::vector<analysis::PlotData> allPlots() {
+    return {curvePlot(), accuracyPlot(), convergencePlot(), attentionPlot(), deviationPlot()};
+}
+
+std::vector<analysis::PlotData> emptyPlots() {
+    return {analysis::CurvePlot{}, analysis::AccuracyPlot{}, analysis::ConvergencePlot{}, analysis::AttentionPlot{},
+            analysis::DeviationPlot{}};
+}
+
+std::vector<analysis::PlotData> brokenPlots() {
+    constexpr double kNaN = std::numeric_limits<double>::quiet_NaN(), kInf = std::numeric_limits<double>::infinity();
+    auto curve = curvePlot();
+    curve.series[1].scales[0] = kNaN;
+    curve.series[1].scales[7] = kInf;
+    curve.series[1].line[3].second = -kInf;
+    curve.series[1].controlPoints[1].first = kNaN;
+    curve.series[0].scales.clear();
+    auto accuracy = accuracyPlot();
+    accuracy.series[0].points[0].accuracy = kNaN;
+    accuracy.series[0].points[1].low = -kInf;
+    accuracy.series[1].points[1].answerNll = kInf;
+    accuracy.series[1].points[2].relative = kNaN;
+    accuracy.series.push_back({"nothing yet", SeriesRole::Other, {}});
+    auto convergence = convergencePlot();
+    convergence.generations[2] = {2, kNaN, -kInf, -kInf, kInf};
+    convergence.candidates[5].second = -kInf;
+    convergence.candidates[6].second = kNaN;
+    convergence.baselineFitness = kNaN;
+    auto attention = attentionPlot();
+    attention.series[0].positions[0].shareByLayer[0][0] = kNaN;
+    attention.series[0].positions[0].shareByLayer[4][4] = kInf;
+    attention.series[0].positions[1].share[3] = -kInf;
+    attention.series[1].positions[2].shareByLayer.clear();
+    attention.series[1].positions.pop_back();
+    auto deviation = deviationPlot();
+    deviation.series[0].deviation[5] = kNaN;
+    deviation.series[0].low[6] = -kInf;
+    deviation.series[1].high[7] = kInf;
+    deviation.series[2].deviation[0] = 0.0;
+    deviation.series[2].low[0] = -1.0;
+    return {curve, accuracy, convergence, attention, deviation};
+}
+
+std::string kindOf(const analysis::PlotData& data) {
+    constexpr const char* kNames[] = {"curve", "accuracy", "convergence", "attention", "deviation"};
+    return kNames[data.index()];
+}
+
+TempFolder::TempFolder() {
+    static int count = 0;
+    m_path = std::filesystem::temp_directory_path() /
+             ("lpes-widgets-" + std::to_string(getpid()) + "-" + std::to_string(count++));
+    std::filesystem::create_directories(m_path);
+}
+
+TempFolder::~TempFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(m_path, ignored);
+}
+
+}  // namespace lpes::test

@@ -1,0 +1,198 @@
+#include "widgets/plots/plot_view.h"
+
+#include <QFontMetricsF>
+#include <QMouseEvent>
+#include <QToolTip>
+#include <algorithm>
+#include <cmath>
+
+namespace lpes::widgets {
+namespace {
+
+constexpr int kMargin = 8;
+
+void build(PlotBuilder& builder, const analysis::PlotData& data) {
+    struct Build {
+        PlotBuilder& to;
+        void operator()(const analysis::CurvePlot& plot) const { buildCurve(to, plot); }
+        void operator()(const analysis::AccuracyPlot& plot) const { buildAccuracy(to, plot); }
+        void operator()(const analysis::ConvergencePlot& plot) const { buildConvergence(to, plot); }
+        void operator()(const analysis::AttentionPlot& plot) const { buildAttention(to, plot); }
+        void operator()(const analysis::DeviationPlot& plot) const { buildDeviation(to, plot); }
+    };
+    std::visit(Build{builder}, data);
+}
+
+}  // namespace
+
+PlotView::PlotView(analysis::PlotData data, Theme theme, QWidget* parent)
+    : QCustomPlot(parent), m_data(std::move(data)), m_theme(std::move(theme)) {
+    // Figures are versioned and compared: the same in every locale.
+    setLocale(QLocale::c());
+    setInteractions(QCP::iRangeDrag | QCP::iRangeZoom);
+    setMouseTracking(true);
+    setMinimumSize(120, 90);
+    rebuild(std::max(width(), 120));
+}
+
+void PlotView::setData(analysis::PlotData data) {
+    m_data = std::move(data);
+    rebuild(m_builtWidth);
+    replot(rpQueuedReplot);
+}
+
+void PlotView::setTheme(Theme theme) {
+    m_theme = std::move(theme);
+    rebuild(m_builtWidth);
+    replot(rpQueuedReplot);
+}
+
+void PlotView::rebuild(int width) {
+    m_readouts.clear();
+    clearPlottables();
+    clearItems();
+    plotLayout()->clear();
+    qDeleteAll(findChildren<QCPMarginGroup*>(QString(), Qt::FindDirectChildrenOnly));
+    plotLayout()->setMargins(QMargins(kMargin, kMargin, kMargin, kMargin));
+    setBackground(QBrush(m_theme.background));
+
+    PlotBuilder builder(*this, m_theme, width);
+    build(builder, m_data);
+    m_header = &builder.header();
+    m_panels = builder.panels();
+    m_readouts = builder.readouts();
+    m_labels = builder.labels();
+    m_rowWeights = builder.rowWeights();
+    m_bodyHeight = builder.preferredBodyHeight();
+    m_builtWidth = width;
+    m_header->setWidth(width - 2 * kMargin);
+    setAccessibleName(std::visit([](const auto& plot) { return text(plot.title); }, m_data));
+    setAccessibleDescription(std::visit([](const auto& plot) { return text(plot.subtitle); }, m_data));
+}
+
+int PlotView::preferredHeight(int width) {
+    rebuild(width);
+    return m_header->height() + m_bodyHeight + 2 * kMargin;
+}
+
+void PlotView::arrange(int width, int height) {
+    setViewport(QRect(0, 0, width, height));
+    m_header->setWidth(width - 2 * kMargin);
+    for (int column = 0; column < m_panels->columnCount(); ++column) m_panels->setColumnStretchFactor(column, 1.0);
+    for (int row = 0; row < m_panels->rowCount(); ++row) m_panels->setRowStretchFactor(row, 1.0);
+    for (const AxisLabel& label : m_labels) label.axis->setLabel(label.text);
+    updateLayout();
+    // Breaking a label changes the margins, and these the length the labels have to fit.
+    for (int pass = 0; pass < 2; ++pass) {
+        equalisePanels(width);
+        updateLayout();
+        breakLabels();
+        updateLayout();
+    }
+    equalisePanels(width);
+    updateLayout();
+}
+
+void PlotView::breakLabels() {
+    for (const AxisLabel& label : m_labels) {
+        const bool upright = label.axis->axisType() == QCPAxis::atLeft || label.axis->axisType() == QCPAxis::atRight;
+        // A label may reach a little beyond both ends of its axis: margins are there.
+        const double room = upright ? label.panel->height() + 6.0 : label.panel->width() + 16.0;
+        const QFont font = label.axis->labelFont();
+        QString words = label.text;
+        // A unit in parentheses is the best place for a break.
+        if (QFontMetricsF(font).horizontalAdvance(words) > room) {
+            words.replace(QStringLiteral(" ("), QStringLiteral("\n("));
+        }
+        label.axis->setLabel(wrapText(words, font, std::max(room, 24.0)).join(QLatin1Char('\n')));
+    }
+}
+
+void PlotView::equalisePanels(int width) {
+    // Only the outer panels have labels, so equal cells would hold unequal panels: each row and column gets its own
+    // margins plus an equal (or weighted) share of what is left.
+    const auto share = [](double total, const std::vector<double>& margins, const std::vector<double>& weights,
+                          auto setStretch) {
+        double sum = 0.0;
+        for (std::size_t i = 0; i < margins.size(); ++i) {
+            total -= margins[i];
+            sum += weights[i];
+        }
+        const double unit = std::max(10.0, total) / sum;
+        for (std::size_t i = 0; i < margins.size(); ++i) {
+            setStretch(static_cast<int>(i), unit * weights[i] + margins[i]);
+        }
+    };
+    const int rows = m_panels->rowCount(), columns = m_panels->columnCount();
+    std::vector<double> across(static_cast<std::size_t>(columns), 0.0), down(static_cast<std::size_t>(rows), 0.0);
+    for (int row = 0; row < rows; ++row) {
+        for (int column = 0; column < columns; ++column) {
+            if (!m_panels->hasElement(row, column)) continue;
+            const QMargins around = m_panels->element(row, column)->margins();
+            double& a = across[static_cast<std::size_t>(column)];
+            double& d = down[static_cast<std::size_t>(row)];
+            a = std::max(a, static_cast<double>(around.left() + around.right()));
+            d = std::max(d, static_cast<double>(around.top() + around.bottom()));
+        }
+    }
+    std::vector<double> weights = m_rowWeights;
+    weights.resize(static_cast<std::size_t>(rows), 1.0);
+    share(width - 2.0 * kMargin - m_panels->columnSpacing() * (columns - 1.0), across,
+          std::vector<double>(static_cast<std::size_t>(columns), 1.0),
+          [this](int column, double stretch) { m_panels->setColumnStretchFactor(column, stretch); });
+    share(m_panels->outerRect().height() - m_panels->rowSpacing() * (rows - 1.0), down, weights,
+          [this](int row, double stretch) { m_panels->setRowStretchFactor(row, stretch); });
+}
+
+void PlotView::paint(QCPPainter& painter, int width, int height) {
+    rebuild(width);
+    arrange(width, height);
+    toPainter(&painter, width, height);
+}
+
+QString PlotView::readoutAt(const QPointF& pixel) const {
+    constexpr double kReach = 14.0;
+    const Readout* nearest = nullptr;
+    double best = kReach;
+    for (const Readout& readout : m_readouts) {
+        const double dx = readout.key->coordToPixel(readout.x) - pixel.x();
+        const double dy = readout.value->coordToPixel(readout.y) - pixel.y();
+        const double distance = std::hypot(dx, dy);
+        if (distance < best) {
+            best = distance;
+            nearest = &readout;
+        }
+    }
+    return nearest ? nearest->text : QString();
+}
+
+void PlotView::resizeEvent(QResizeEvent* event) {
+    // Built again at every width, so that panels and tick labels fit it; a zoom is kept only while the size is.
+    if (event->size().width() != m_builtWidth) rebuild(std::max(event->size().width(), 120));
+    arrange(event->size().width(), event->size().height());
+    QCustomPlot::resizeEvent(event);
+}
+
+void PlotView::mouseMoveEvent(QMouseEvent* event) {
+    QCustomPlot::mouseMoveEvent(event);
+    if (event->buttons() != Qt::NoButton) return;
+    const QString words = readoutAt(event->position());
+    if (words.isEmpty()) {
+        QToolTip::hideText();
+    } else {
+        QToolTip::showText(event->globalPosition().toPoint(), words, this);
+    }
+}
+
+void PlotView::mouseDoubleClickEvent(QMouseEvent* event) {
+    rebuild(m_builtWidth);
+    arrange(width(), height());
+    replot();
+    event->accept();
+}
+
+std::unique_ptr<PlotView> makePlot(analysis::PlotData data, const Theme& theme) {
+    return std::make_unique<PlotView>(std::move(data), theme);
+}
+
+}  // namespace lpes::widgets
