@@ -69,7 +69,8 @@ TEST(FieldReports, T21_ItemsLongerThanTheContextAreSkippedAndCounted) {
     EXPECT_EQ(outcome->result["items"], 7);
     EXPECT_EQ(outcome->result["positions"][0]["n"], 7);
     std::int64_t skipped = 0;
-    for (const auto& row : store->reader().outcomes(store->reader().variants(outcome->runId)->front().id, "eval").value()) {
+    for (const auto& row :
+         take(store->reader().outcomes(store->reader().variants(outcome->runId)->front().id, "eval"))) {
         skipped += row.skippedTooLong ? 1 : 0;
     }
     EXPECT_EQ(skipped, 9) << "three items at three positions";
@@ -85,7 +86,8 @@ TEST(Evaluation, GenerationScoringKeepsTheRawAnswer) {
     const auto outcome = studies::runEvaluation(settings, *store, observer, {});
     ASSERT_TRUE(outcome) << outcome.error().text();
     bool some = false;
-    for (const auto& row : store->reader().outcomes(store->reader().variants(outcome->runId)->front().id, "eval").value()) {
+    for (const auto& row :
+         take(store->reader().outcomes(store->reader().variants(outcome->runId)->front().id, "eval"))) {
         some = some || !row.generated.empty();
     }
     EXPECT_TRUE(some);
@@ -126,7 +128,12 @@ TEST(Evaluation, UnknownThingsAreRefusedByName) {
     refuse([](auto& s) { s.compute.model = "nowhere"; }, ErrorCode::BadInput, "nowhere");
     refuse([](auto& s) { s.compute.device = "cuda:0"; }, ErrorCode::Unsupported, "cuda:0");
     refuse([](auto& s) { s.compute.dtype = "float16"; }, ErrorCode::Unsupported, "float16");
-    refuse([](auto& s) { s.task.data = "nowhere.jsonl"; s.task.keys.reset(); }, ErrorCode::BadInput, "nowhere.jsonl");
+    refuse(
+        [](auto& s) {
+            s.task.data = "nowhere.jsonl";
+            s.task.keys.reset();
+        },
+        ErrorCode::BadInput, "nowhere.jsonl");
     refuse([](auto& s) { s.task.pairs = 100; }, ErrorCode::BadInput, "context");
     EXPECT_TRUE(store->reader().runs()->empty());
 }

@@ -18,7 +18,7 @@ class PlotQueries : public testing::Test {
         NullObserver observer;
         const auto outcome = studies::runSearch(smallSearch(m_folder), *m_store, observer, {});
         ASSERT_TRUE(outcome) << outcome.error().text();
-        m_run = m_store->reader().run(outcome->runId).value();
+        m_run = take(m_store->reader().run(outcome->runId));
     }
 
     StudyFolder m_folder;
@@ -76,7 +76,8 @@ TEST_F(PlotQueries, UnknownKindsAndMissingDataAreSaid) {
 }
 
 TEST_F(PlotQueries, TheReportHoldsVerdictTablesAndPicturesAndNothingFromOutside) {
-    const auto html = studies::reportHtml(m_store->reader(), m_run, {{"curve", "<?xml version=\"1.0\"?><svg id=\"x\"></svg>"}});
+    const auto html =
+        studies::reportHtml(m_store->reader(), m_run, {{"curve", "<?xml version=\"1.0\"?><svg id=\"x\"></svg>"}});
     ASSERT_TRUE(html) << html.error().text();
     EXPECT_THAT(*html, HasSubstr("<svg id=\"x\">"));
     EXPECT_THAT(*html, testing::Not(HasSubstr("<?xml")));

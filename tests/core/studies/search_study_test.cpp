@@ -73,16 +73,16 @@ TEST(SearchStudy, SplitsAreDisjointAndReportedItemsWereNeverSearched) {
     ASSERT_TRUE(outcome) << outcome.error().text();
     std::set<std::string> seen;
     for (const char* split : {"search", "select", "report"}) {
-        for (const std::string& item : store->reader().split(outcome->runId, split).value()) {
+        for (const std::string& item : take(store->reader().split(outcome->runId, split))) {
             EXPECT_TRUE(seen.insert(item).second) << item << " is in two splits";
         }
     }
     EXPECT_EQ(seen.size(), 3u + 3u + 6u);
-    const auto report = store->reader().split(outcome->runId, "report").value();
+    const auto report = take(store->reader().split(outcome->runId, "report"));
     const std::set<std::string> held(report.begin(), report.end());
-    for (const store::VariantRow& variant : store->reader().variants(outcome->runId).value()) {
+    for (const store::VariantRow& variant : take(store->reader().variants(outcome->runId))) {
         for (const char* split : {"search", "select"}) {
-            for (const store::OutcomeRow& row : store->reader().outcomes(variant.id, split).value()) {
+            for (const store::OutcomeRow& row : take(store->reader().outcomes(variant.id, split))) {
                 EXPECT_FALSE(held.contains(row.itemId));
             }
         }
@@ -131,7 +131,7 @@ TEST(SearchStudy, AStopLosesNoFinishedItem) {
     ASSERT_TRUE(outcome) << outcome.error().text();
     ASSERT_TRUE(outcome->stoppedEarly);
     std::size_t rows = 0;
-    for (const store::VariantRow& variant : store->reader().variants(outcome->runId).value()) {
+    for (const store::VariantRow& variant : take(store->reader().variants(outcome->runId))) {
         rows += store->reader().outcomes(variant.id, "search")->size();
     }
     EXPECT_GE(rows, 12u);
@@ -198,7 +198,12 @@ TEST(SearchStudy, SettingsThatMakeNoSenseAreRefusedBeforeAnythingIsWritten) {
     refuse([](auto& s) { s.weights = {1.0, 2.0}; }, "--weights");
     refuse([](auto& s) { s.weights = {0.0, 0.0, 0.0}; }, "--weights");
     refuse([](auto& s) { s.compute.workers = 0; }, "--workers");
-    refuse([](auto& s) { s.compute.workers = 2; s.compute.threadsPerWorker.reset(); }, "--threads-per-worker");
+    refuse(
+        [](auto& s) {
+            s.compute.workers = 2;
+            s.compute.threadsPerWorker.reset();
+        },
+        "--threads-per-worker");
     refuse([](auto& s) { s.score = "rouge"; }, "rouge");
     refuse([](auto& s) { s.task.positions = "#4"; }, "#4");
     refuse([](auto& s) { s.search.constraints.scaleMin = 3.0; }, "scale");
@@ -218,7 +223,8 @@ TEST(SearchStudy, DryRunCountsWhatTheSearchThenRuns) {
     ASSERT_TRUE(outcome) << outcome.error().text();
     const auto duplicates = outcome->result["cache_hits"].get<std::int64_t>();
     // The winner's search items are read again for the report and count as done prompts.
-    EXPECT_EQ((*plan)["prompts"].get<std::int64_t>() - duplicates * 9 + 9, outcome->result["prompts"].get<std::int64_t>());
+    EXPECT_EQ((*plan)["prompts"].get<std::int64_t>() - duplicates * 9 + 9,
+              outcome->result["prompts"].get<std::int64_t>());
 }
 
 }  // namespace

@@ -49,27 +49,27 @@ json historyOf(store::StoreReader& reader, std::int64_t runId) {
     out["result"] = result;
     out["state"] = store::runStateName(run->state);
     std::map<std::int64_t, json> scalesOf;
-    for (const store::VariantRow& variant : reader.variants(runId).value()) scalesOf[variant.id] = variant.scales;
-    for (const store::GenerationRow& row : reader.generations(runId).value()) {
-        out["generations"].push_back(
-            {row.generation, row.best, row.mean, row.worst, row.stddev, row.diversity, row.evaluations, row.populationJson});
+    for (const store::VariantRow& variant : take(reader.variants(runId))) scalesOf[variant.id] = variant.scales;
+    for (const store::GenerationRow& row : take(reader.generations(runId))) {
+        out["generations"].push_back({row.generation, row.best, row.mean, row.worst, row.stddev, row.diversity,
+                                      row.evaluations, row.populationJson});
     }
-    for (const store::CandidateRow& row : reader.candidates(runId).value()) {
-        out["candidates"].push_back({row.generation, row.index, row.pointsJson, static_cast<int>(row.state), row.fitness,
-                                     row.byPosition, row.reason, row.duplicateGeneration, row.duplicateIndex,
-                                     scalesOf[row.variantId]});
+    for (const store::CandidateRow& row : take(reader.candidates(runId))) {
+        out["candidates"].push_back({row.generation, row.index, row.pointsJson, static_cast<int>(row.state),
+                                     row.fitness, row.byPosition, row.reason, row.duplicateGeneration,
+                                     row.duplicateIndex, scalesOf[row.variantId]});
     }
     std::vector<json> positions;
-    for (const store::PositionRow& row : reader.positions(runId).value()) {
-        positions.push_back({scalesOf[row.variantId], row.split, row.position, row.label, row.goldIndex, row.n, row.correct,
-                             row.accuracy, row.answerNll});
+    for (const store::PositionRow& row : take(reader.positions(runId))) {
+        positions.push_back({scalesOf[row.variantId], row.split, row.position, row.label, row.goldIndex, row.n,
+                             row.correct, row.accuracy, row.answerNll});
     }
     std::ranges::sort(positions);
     out["positions"] = positions;
     std::vector<json> outcomes;
     for (const auto& [variant, scales] : scalesOf) {
         for (const char* split : {"search", "select", "report"}) {
-            for (const store::OutcomeRow& row : reader.outcomes(variant, split).value()) {
+            for (const store::OutcomeRow& row : take(reader.outcomes(variant, split))) {
                 outcomes.push_back({scales, split, row.itemId, row.position, row.goldToken, row.correct, row.nll});
             }
         }
@@ -77,15 +77,15 @@ json historyOf(store::StoreReader& reader, std::int64_t runId) {
     std::ranges::sort(outcomes);
     out["outcomes"] = outcomes;
     std::vector<json> probes;
-    for (const store::AttentionRow& row : reader.attention(runId).value()) {
+    for (const store::AttentionRow& row : take(reader.attention(runId))) {
         probes.push_back({scalesOf[row.variantId], row.position, row.layer, row.span, row.share});
     }
-    for (const store::DeviationRow& row : reader.deviations(runId).value()) {
+    for (const store::DeviationRow& row : take(reader.deviations(runId))) {
         probes.push_back({scalesOf[row.variantId], row.layer, row.deviation, row.rsa, row.cosine});
     }
     std::ranges::sort(probes);
     out["probes"] = probes;
-    for (const char* split : {"search", "select", "report"}) out["splits"][split] = reader.split(runId, split).value();
+    for (const char* split : {"search", "select", "report"}) out["splits"][split] = take(reader.split(runId, split));
     return out;
 }
 

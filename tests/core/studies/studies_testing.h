@@ -3,15 +3,25 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <stop_token>
 #include <string>
+#include <utility>
 
 #include "core/base/progress.h"
+#include "core/base/result.h"
 #include "core/store/store.h"
 #include "core/studies/run_settings.h"
 #include "tests/support/tiny_model.h"
 
 namespace lpes::test {
+
+/// The value itself: looping over the value() of a temporary result would leave the loop without its container.
+template <class T>
+[[nodiscard]] T take(Result<T> result) {
+    if (!result) throw std::runtime_error(result.error().text());
+    return std::move(*result);
+}
 
 /// A folder with a tiny model in it.
 class StudyFolder {
@@ -24,12 +34,13 @@ class StudyFolder {
     TemporaryFolder m_folder;
 };
 
-/// Requests a stop after so many progress reports of prompts.
+/// Requests a stop when so many prompts are done.
 class StopAfter final : public ProgressObserver {
   public:
     explicit StopAfter(std::int64_t prompts) : m_prompts(prompts) {}
     void progressed(const Progress& progress) override {
-        if (progress.done >= m_prompts && progress.total > 0) m_source.request_stop();
+        const bool loading = progress.stage.starts_with("loading");
+        if (!loading && progress.done >= m_prompts) m_source.request_stop();
     }
     void warned(const std::string&) override {}
     [[nodiscard]] std::stop_token token() const { return m_source.get_token(); }
