@@ -1,6 +1,7 @@
 #include "core/studies/run_session.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 
@@ -9,6 +10,17 @@
 #include "core/model/torch/torch_runtime.h"
 
 namespace lpes::studies {
+
+namespace {
+
+/// A long job leaves the machine usable. On Linux this sets the calling thread alone, and threads that it starts
+/// inherit it: in a window the GUI thread stays as it is.
+void lowerPriority() {
+    constexpr int kNice = 5;
+    if (::getpriority(PRIO_PROCESS, 0) < kNice) ::setpriority(PRIO_PROCESS, 0, kNice);
+}
+
+}  // namespace
 
 Result<Workbench> prepareWorkbench(const ComputeSettings& compute, const TaskSpec& task, std::int64_t generateCount,
                                    ProgressObserver& observer, std::stop_token stop) {
@@ -20,6 +32,7 @@ Result<Workbench> prepareWorkbench(const ComputeSettings& compute, const TaskSpe
     }
     auto threads = resolveThreads(compute.workers, compute.threadsPerWorker);
     if (!threads) return fail(threads.error());
+    lowerPriority();
     auto prepared = prepareTask(task, generateCount);
     if (!prepared) return fail(prepared.error());
     auto loaded = loadModel({compute.model, compute.dtype, compute.device, true}, observer, stop);

@@ -92,6 +92,7 @@ std::int64_t SearchSitting::promptsAfterSearch() const {
     const std::int64_t probed = std::min<std::int64_t>(m_prepared.settings.analysisItems,
                                                        static_cast<std::int64_t>(m_prepared.splits.report.size()));
     return m_prepared.selectPlan.prompts() * m_prepared.settings.finalists + m_prepared.reportPlan.prompts() * 2 +
+           m_prepared.searchPlan.prompts() +
            probed * (2 * positions + static_cast<std::int64_t>(std::size(kDeviationVariants)));
 }
 
@@ -124,14 +125,17 @@ Result<StudyOutcome> SearchSitting::report(const search::SearchOutcome& outcome,
     if (!baseline) return stoppedOr(baseline.error(), outcome);
     auto best = m_fitness.evaluateSplit("candidate", scales, m_prepared.reportPlan, "report", 0, stop);
     if (!best) return stoppedOr(best.error(), outcome);
-    // Reads what the search left; nothing is computed.
-    auto searched = m_fitness.evaluateSplit("candidate", scales, m_prepared.searchPlan, "search", 0, stop);
-    if (!searched) return stoppedOr(searched.error(), outcome);
-    for (const auto& [result, split] :
-         {std::pair{&*baseline, "report"}, std::pair{&*best, "report"}, std::pair{&*searched, "search"}}) {
-        auto done = m_store.recordPositions(m_runId, positionRows(result->accuracy, result->variantId, split));
-        if (!done) return fail(done.error());
-    }
+    auto stored = m_store.reader().outcomes(best->variantId, "search");
+    if (!stored) return fail(stored.error());
+    std::vector<analysis::ItemOutcome> searched;
+    for (const store::OutcomeRow& row : *stored) searched.push_back(fromRow(row));
+    const auto onSearchItems = analysis::accuracyByPosition(searched, m_prepared.bench.task.labels);
+    std::vector<store::PositionRow> rows = positionRows(baseline->accuracy, baseline->variantId, "report");
+    for (store::PositionRow& row : positionRows(best->accuracy, best->variantId, "report"))
+        rows.push_back(std::move(row));
+    for (store::PositionRow& row : positionRows(onSearchItems, best->variantId, "search"))
+        rows.push_back(std::move(row));
+    if (auto done = m_store.recordPositions(m_runId, rows); !done) return fail(done.error());
     const analysis::Comparison comparison = analysis::compareOutcomes(
         baseline->outcomes, best->outcomes, static_cast<int>(m_prepared.bench.task.positions.size()),
         m_prepared.settings.search.seed);

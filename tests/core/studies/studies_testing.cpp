@@ -44,7 +44,7 @@ json historyOf(store::StoreReader& reader, std::int64_t runId) {
     if (!run) throw std::runtime_error(run.error().text());
     json result = json::parse(run->resultJson);
     // Times, and the settings that may differ between sittings.
-    for (const char* key : {"seconds", "settings", "run_id", "prompts"}) result.erase(key);
+    for (const char* key : {"seconds", "settings", "run_id"}) result.erase(key);
     if (result.contains("profile") && result["profile"].is_object()) result["profile"]["provenance"].erase("run_id");
     out["result"] = result;
     out["state"] = store::runStateName(run->state);
