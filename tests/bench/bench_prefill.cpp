@@ -1,13 +1,17 @@
 // Prefill tokens/s of the demo model in bfloat16 with the machine's matrix-multiply limit for the same shapes beside
 // it, and scored prompts/s of the search's workload (three prompts of 190 tokens packed into one pass).
-//   bench_prefill [MODEL [THREADS [SECONDS_PER_ROW [float32|bfloat16]]]]
+//   bench_prefill [--model PATH] [--threads N] [--seconds S] [--dtype float32|bfloat16] [--only NAME] [--json]
+//   [--prompts] [--list]
+// --json prints {"rows": […], "decode_tokens_per_second"}; --prompts adds the token ids, so that another engine can be
+// timed on the same prompts (compare_transformers.py); --list names the rows and measures nothing.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -81,54 +85,96 @@ std::vector<TokenId> ids(int count, int vocab, std::uint32_t stream) {
     return result;
 }
 
+struct Row {
+    const char* name;
+    int prompts, tokens;
+};
+
+// The lengths of the issue tracker's figures, then the search's workload: an item at three positions in one pass.
+constexpr Row kRows[] = {
+    {"1x190", 1, 190}, {"1x811", 1, 811}, {"1x4096", 1, 4096}, {"3x190", 3, 190}, {"6x190", 6, 190}};
+constexpr int kAnswerTokens = 4;
+
 }  // namespace
 
 int main(int argc, char** argv) {
-    const std::filesystem::path path = argc > 1
-                                           ? std::filesystem::path(argv[1])
-                                           : userDataFolder() / "models" / "demo" / "SmolLM2-135M-Instruct.Q4_1.gguf";
-    const int threads = argc > 2 ? std::atoi(argv[2]) : 2;
-    const double budget = argc > 3 ? std::atof(argv[3]) : 3.0;
-    const bool wide = argc > 4 && std::string(argv[4]) == "float32";
+    using nlohmann::json;
+    CLI::App app("Prefill tokens/s beside the matrix-multiply limit of this machine");
+    std::filesystem::path path = userDataFolder() / "models" / "demo" / "SmolLM2-135M-Instruct.Q4_1.gguf";
+    int threads = 2;
+    double budget = 3.0;
+    std::string dtype = "bfloat16", only;
+    bool asJson = false, withPrompts = false, list = false;
+    app.add_option("--model", path);
+    app.add_option("--threads", threads);
+    app.add_option("--seconds", budget);
+    app.add_option("--dtype", dtype)->check(CLI::IsMember({"float32", "bfloat16"}));
+    app.add_option("--only", only);
+    app.add_flag("--json", asJson);
+    app.add_flag("--prompts", withPrompts);
+    app.add_flag("--list", list);
+    CLI11_PARSE(app, argc, argv);
+    json out = {{"rows", json::array()}};
+    if (list) {
+        for (const Row& row : kRows) out["rows"].push_back({{"name", row.name}});
+        return std::printf("%s\n", out.dump().c_str()), 0;
+    }
     const auto weights = openWeights(path);
     if (!weights) return std::fprintf(stderr, "%s\n", weights.error().text().c_str()), exitCode(weights.error().code);
     NullObserver nobody;
+    const bool wide = dtype == "float32";
     const double start = steadySeconds();
     const auto model = loadCausalLm(*weights, {wide ? ComputeType::Float32 : ComputeType::BFloat16, "cpu"}, nobody);
     if (!model) return std::fprintf(stderr, "%s\n", model.error().text().c_str()), exitCode(model.error().code);
     const ModelConfig& config = (*model)->config();
-    std::printf("%s, %s, %d threads, %s; loaded in %.2f s\n", config.name.c_str(), deviceDescription("cpu").c_str(),
-                threads, computeTypeName((*model)->computeType()).c_str(), steadySeconds() - start);
-    const at::ScalarType type = wide ? at::kFloat : at::kBFloat16;
+    if (!asJson) {
+        std::printf("%s, %s, %d threads, %s; loaded in %.2f s\n", config.name.c_str(), deviceDescription("cpu").c_str(),
+                    threads, computeTypeName((*model)->computeType()).c_str(), steadySeconds() - start);
+    }
     const auto session = (*model)->newSession(threads);
-
-    const auto row = [&](const char* what, int prompts, int tokens) {
+    for (const Row& row : kRows) {
+        if (!only.empty() && only != row.name) continue;
         std::vector<ScoredPrompt> batch;
-        for (int i = 0; i < prompts; ++i) {
-            batch.push_back({ids(tokens - 3, config.vocabSize, static_cast<std::uint32_t>(i)),
-                             ids(4, config.vocabSize, static_cast<std::uint32_t>(100 + i))});
+        json prompts = json::array();
+        for (int i = 0; i < row.prompts; ++i) {
+            ScoredPrompt prompt{ids(row.tokens - kAnswerTokens, config.vocabSize, static_cast<std::uint32_t>(i)),
+                                ids(kAnswerTokens, config.vocabSize, static_cast<std::uint32_t>(100 + i))};
+            std::vector<TokenId> whole = prompt.prompt;
+            whole.insert(whole.end(), prompt.answer.begin(), prompt.answer.end());
+            prompts.push_back(std::move(whole));
+            batch.push_back(std::move(prompt));
         }
-        const Limit limit = gemmLimit(config, type, prompts * tokens, threads, budget / 2);
+        const Limit limit =
+            gemmLimit(config, wide ? at::kFloat : at::kBFloat16, row.prompts * row.tokens, threads, budget / 2);
         const double seconds = medianSeconds(budget, [&] {
             if (const auto r = session->scoreAnswers(batch, {}); !r)
                 std::fprintf(stderr, "%s\n", r.error().text().c_str());
         });
-        const double count = static_cast<double>(prompts) * tokens;
-        std::printf(
-            "%-10s %5d tokens: %7.0f tokens/s %7.2f prompts/s | matrix products alone: %7.0f tokens/s, %5.0f "
-            "GFLOP/s (we use %4.1f %% of it)\n",
-            what, prompts * tokens, count / seconds, prompts / seconds, count / limit.seconds,
-            limit.flops / limit.seconds / 1e9, 100.0 * limit.seconds / seconds);
-    };
-    row("1 x 190", 1, 190);
-    row("1 x 811", 1, 811);
-    row("1 x 4096", 1, 4096);
-    row("3 x 190", 3, 190);
-    row("6 x 190", 6, 190);
-
-    session->resetSequence();
-    (void)session->advance(ids(190, config.vocabSize, 1));
-    const double decode = medianSeconds(budget, [&] { (void)session->advance(ids(1, config.vocabSize, 2)); });
-    std::printf("decode after 190 tokens: %.1f tokens/s\n", 1.0 / decode);
+        const double count = static_cast<double>(row.prompts) * row.tokens;
+        json measured = {{"name", row.name},
+                         {"tokens", count},
+                         {"answer_tokens", kAnswerTokens},
+                         {"tokens_per_second", count / seconds},
+                         {"prompts_per_second", row.prompts / seconds},
+                         {"gemm_tokens_per_second", count / limit.seconds},
+                         {"gemm_gflops", limit.flops / limit.seconds / 1e9}};
+        if (withPrompts) measured["prompts"] = std::move(prompts);
+        if (!asJson) {
+            std::printf(
+                "%-7s %7.0f tokens/s %7.2f prompts/s | matrix products alone: %7.0f tokens/s, %5.0f GFLOP/s (we use "
+                "%4.1f %% of it)\n",
+                row.name, count / seconds, row.prompts / seconds, count / limit.seconds,
+                limit.flops / limit.seconds / 1e9, 100.0 * limit.seconds / seconds);
+        }
+        out["rows"].push_back(std::move(measured));
+    }
+    if (only.empty()) {
+        session->resetSequence();
+        (void)session->advance(ids(190, config.vocabSize, 1));
+        const double decode = medianSeconds(budget, [&] { (void)session->advance(ids(1, config.vocabSize, 2)); });
+        out["decode_tokens_per_second"] = 1.0 / decode;
+        if (!asJson) std::printf("decode after 190 tokens: %.1f tokens/s\n", 1.0 / decode);
+    }
+    if (asJson) std::printf("%s\n", out.dump().c_str());
     return 0;
 }
