@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <sstream>
 
 #include "tests/app/run_fixture.h"
@@ -22,6 +23,20 @@ bool underWay(const std::string& text) {
         if (object.value("stage", "").rfind("generation", 0) == 0 && object.value("done", 0) > 0) return true;
     }
     return false;
+}
+
+/// Have so many prompts been evaluated?
+std::function<bool(const std::string&)> promptsDone(int prompts) {
+    return [prompts](const std::string& text) {
+        std::istringstream lines(text);
+        std::string line;
+        while (std::getline(lines, line)) {
+            const json object = json::parse(line, nullptr, false);
+            if (!object.is_object() || object.value("type", "") != "progress") continue;
+            if (!object.value("stage", "").starts_with("loading") && object.value("done", 0) >= prompts) return true;
+        }
+        return false;
+    };
 }
 
 class RunSignals : public RunVerbs {
@@ -89,6 +104,28 @@ TEST_F(RunSignals, KilledSearchIsInterruptedAndCanBeResumed) {
     EXPECT_EQ(program.finish().code, -SIGKILL);
     EXPECT_EQ(run({"db", "list", "--db", database(), "--json"}).json()["runs"][0]["state"], "interrupted");
     expectSameEndAsUninterrupted();
+}
+
+TEST_F(RunSignals, KilledAtFiveMomentsAndResumedEndsInTheSameHistory) {
+    const json whole = run(longSearch(file("whole.db"))).json();
+    const int total = whole["prompts"];
+    int workers = 0;
+    // In the first candidate, in the first generation, later, in the selection, in the report.
+    for (const int moment : {3, total / 8, total / 2, total - 40, total - 20}) {
+        const std::string db = file("killed" + std::to_string(moment) + ".db");
+        Start start;
+        start.arguments = longSearch(db);
+        Program program(start);
+        ASSERT_TRUE(program.waitForError(promptsDone(moment))) << moment << " of " << total;
+        program.send(SIGKILL);
+        ASSERT_EQ(program.finish().code, -SIGKILL);
+        workers = workers % 3 + 1;
+        const Finished resumed = run({"resume", "last", "--db", db, "--workers", std::to_string(workers), "--json"});
+        ASSERT_EQ(resumed.code, 0) << resumed.err;
+        for (const char* key : {"history", "best", "heldout", "evaluations", "cache_hits", "failed"}) {
+            EXPECT_EQ(resumed.json()[key], whole[key]) << key << " after a kill at " << moment << " prompts";
+        }
+    }
 }
 
 TEST_F(RunSignals, SecondWriterIsToldWhoWrites) {
