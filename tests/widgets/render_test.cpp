@@ -64,7 +64,7 @@ TEST(RenderPlot, WritesEveryKindInEveryFormat) {
 TEST(RenderPlot, TheSameDataGiveTheSameBytes) {
     for (const auto& plot : test::allPlots()) {
         for (const char* name : {"a.pdf", "a.svg", "a.png", "a.csv"}) {
-            EXPECT_EQ(rendered(plot, {}, name), rendered(plot, {}, name)) << test::kindOf(plot) << " as " << name;
+            EXPECT_TRUE(rendered(plot, {}, name) == rendered(plot, {}, name)) << test::kindOf(plot) << " as " << name;
         }
     }
 }

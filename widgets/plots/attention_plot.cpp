@@ -70,7 +70,7 @@ bool hasMap(const Position& position) {
 
 void styleRecordAxis(PlotBuilder& build, QCPAxisRect* panel, std::size_t records) {
     QCPAxis* bottom = panel->axis(QCPAxis::atBottom);
-    bottom->setTicker(QSharedPointer<IntegerTicker>::create());
+    bottom->setTicker(QSharedPointer<IntegerTicker>::create(static_cast<double>(records) - 1.0));
     bottom->ticker()->setTickCount(build.compact() ? 3 : 5);
     // Room for the whole evidence mark at the first and the last record.
     const double room = (build.compact() ? 0.04 : 0.015) * static_cast<double>(records);
@@ -189,8 +189,6 @@ void buildAttention(PlotBuilder& build, const AttentionPlot& data) {
         QString caption;
         for (const AttentionPlot::Series& series : data.series) {
             if (p < series.positions.size() && caption.isEmpty()) {
-                const AttentionPlot::Position& position = series.positions[p];
-                const QString record = QString(QStringLiteral("record ") % QString::number(position.goldIndex));
                 const AttentionPlot::Position& position = series.positions[p];
                 const QString record = QString(QStringLiteral("record ") % QString::number(position.goldIndex));
                 caption = build.compact()

@@ -1,6 +1,7 @@
 #include "widgets/plots/file_formats.h"
 
 #include <QBuffer>
+#include <QHashFunctions>
 #include <QImageWriter>
 #include <QPageLayout>
 #include <QPageSize>
@@ -16,6 +17,16 @@ namespace {
 constexpr double kMmPerInch = 25.4;
 constexpr double kLogicalDpi = 96.0;
 constexpr double kPdfDpi = 1200.0;
+
+// Qt writes a PDF's fonts in the order of a hash table, which is another one in every process. Tables keep the seed
+// that they were made with, so those that exist already are not disturbed.
+class FixedHashOrder {
+  public:
+    FixedHashOrder() { QHashSeed::setDeterministicGlobalSeed(); }
+    ~FixedHashOrder() { QHashSeed::resetRandomGlobalSeed(); }
+    FixedHashOrder(const FixedHashOrder&) = delete;
+    FixedHashOrder& operator=(const FixedHashOrder&) = delete;
+};
 
 struct Edit {
     qsizetype at, length;
@@ -110,6 +121,7 @@ Result<QByteArray> normaliseSvg(QByteArray svg, const PageSize& page) {
 }  // namespace
 
 Result<QByteArray> encodePdf(PlotView& view, const PageSize& page, const QString& title) {
+    const FixedHashOrder order;
     QBuffer buffer;
     buffer.open(QIODevice::WriteOnly);
     // Qt knows pages of whole points only: the next larger one is painted from its top left, then cut to size.
@@ -137,6 +149,7 @@ Result<QByteArray> encodePdf(PlotView& view, const PageSize& page, const QString
 }
 
 Result<QByteArray> encodeSvg(PlotView& view, const PageSize& page, const QString& title) {
+    const FixedHashOrder order;
     QBuffer buffer;
     buffer.open(QIODevice::WriteOnly);
     {
