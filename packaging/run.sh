@@ -44,8 +44,9 @@ if [ -f "$database" ]; then
   state=$("$lpes" db show last --db "$database" --json 2>/dev/null | python3 -c 'import json,sys; r=json.load(sys.stdin); print(r["kind"], r["state"])' 2>/dev/null || true)
 fi
 code=0
-if [ ${#extra[@]} -eq 0 ] && [ "$state" = "search finished" ] && [ -f "$profile" ]; then
+if [ ${#extra[@]} -eq 0 ] && [ "$state" = "search finished" ]; then
   tell "the demo study is finished already; delete $out to run it again"
+  [ -f "$profile" ] || "$lpes" export run:last --to json --db "$database" --out "$profile" >/dev/null
 elif [ ${#extra[@]} -eq 0 ] && [[ "$state" =~ ^search\ (stopped|interrupted|failed)$ ]]; then
   tell "taking up the search that was left"
   "$lpes" resume last --db "$database" --out "$profile" || code=$?

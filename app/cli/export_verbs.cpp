@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <memory>
 #include <string_view>
 
@@ -10,6 +11,8 @@
 #include "app/cli/verb.h"
 #include "core/base/files.h"
 #include "core/exporters/profile.h"
+#include "core/store/store.h"
+#include "core/studies/plot_queries.h"
 
 namespace lpes::cli {
 
@@ -26,9 +29,28 @@ Result<void> checkFormat(const std::string& to) {
     return fail(ErrorCode::Usage, fmt::format("--to '{}' is no format; available: json, csv", to));
 }
 
+constexpr std::string_view kRunPrefix = "run:";
+
+/// The profile that a search stored with its run: run:N or run:last.
+Result<exporters::LoadedProfile> storedProfile(const std::string& name, const std::filesystem::path& database) {
+    auto reader = store::StoreReader::open(database);
+    if (!reader) return fail(reader.error());
+    const std::string run = name.substr(kRunPrefix.size());
+    auto row = run == "last" ? (*reader)->lastRun("search") : studies::findRun(**reader, run);
+    if (!row) return fail(row.error());
+    auto profiles = (*reader)->profiles(row->id);
+    if (!profiles) return fail(profiles.error());
+    if (profiles->empty()) {
+        return fail(ErrorCode::Usage, fmt::format("run {} is {} and has no profile; only a finished search has one",
+                                                  row->id, store::runStateName(row->state)));
+    }
+    return exporters::profileFromJson(profiles->back().json, name);
+}
+
 /// Reads a profile and, when a model is named, checks that it fits it.
-Result<exporters::Profile> readChecked(const std::string& file, const std::string& model, bool takeIdentity) {
-    auto loaded = exporters::readProfile(file);
+Result<exporters::Profile> readChecked(const std::string& file, const std::filesystem::path& database,
+                                       const std::string& model, bool takeIdentity) {
+    auto loaded = file.starts_with(kRunPrefix) ? storedProfile(file, database) : exporters::readProfile(file);
     if (!loaded) return fail(loaded.error());
     std::vector<std::string> warnings = loaded->warnings;
     if (!model.empty()) {
@@ -49,6 +71,7 @@ struct Export {
     SettingFlags flags;
     OutputOptions output;
     std::string file, to, model;
+    std::filesystem::path database;
     std::optional<std::string> out;
 
     Result<int> run() {
@@ -58,7 +81,7 @@ struct Export {
             return fail(ErrorCode::Usage,
                         fmt::format("--json prints one JSON object; give --out FILE for --to {}", to));
         }
-        auto profile = readChecked(file, model, false);
+        auto profile = readChecked(file, database, model, false);
         if (!profile) return fail(profile.error());
         const std::string text = to == "csv" ? exporters::toCsv(*profile) : exporters::toJson(*profile);
         if (!out) {
@@ -81,7 +104,7 @@ struct Import {
 
     Result<int> run() {
         if (auto set = flags.apply(); !set) return fail(set.error());
-        auto profile = readChecked(file, model, true);
+        auto profile = readChecked(file, {}, model, true);
         if (!profile) return fail(profile.error());
         if (auto written = writeFileAtomically(out, exporters::toJson(*profile)); !written)
             return fail(written.error());
@@ -98,10 +121,14 @@ struct Import {
 void addExportVerbs(CLI::App& app, Action& action) {
     CLI::App* exportVerb = app.add_subcommand("export", "Write a profile in another format");
     auto exporter = std::make_shared<Export>(*exportVerb);
-    exporter->flags.add("PROFILE", "", "Profile, JSON or CSV", toText(exporter->file))->required();
+    exporter->flags
+        .add("PROFILE", "", "Profile, JSON or CSV; run:N or run:last for the one that a search stored",
+             toText(exporter->file))
+        ->required();
     exporter->flags.add("--to", "FORMAT", "json or csv (layer,scale)", toText(exporter->to))->required();
     exporter->flags.add("--model", "MODEL", "Model that the profile must fit", toText(exporter->model));
     exporter->flags.add("--out", "FILE", "File to write [standard output]", toOptionalText(exporter->out));
+    addDatabaseOption(exporter->flags, exporter->database);
     addJsonOption(*exportVerb, exporter->output);
     exportVerb->callback([exporter, &action] { action = [exporter] { return exporter->run(); }; });
 

@@ -15,12 +15,13 @@ enum class RunState { Running, Paused, Stopped, Interrupted, Failed, Finished };
 
 struct ModelRow {
     std::int64_t id = 0;
-    std::string fingerprint;  ///< unique
+    std::string fingerprint;  ///< configuration and tensor table
     std::string name, path, architecture, format;
     int layers = 0, headDim = 0, contextLength = 0;
     std::int64_t parameters = 0;
     std::string configJson;  ///< what `inspect --json` prints
     std::string tokenizerFingerprint;
+    std::string weightsHash;  ///< over samples of every tensor; the four identify a row
 };
 
 struct DatasetRow {
@@ -46,10 +47,10 @@ struct RunRow {
     std::string host;
     std::int64_t pid = 0;
     std::int64_t createdMs = 0, endedMs = 0, heartbeatMs = 0;  ///< UTC; 0 = not yet
-    double elapsedSeconds = 0.0;  ///< working time over all sittings of the run
-    std::string endReason;        ///< why a finished or stopped run ended
-    std::string error;            ///< why a failed run failed
-    std::string resultJson;       ///< the object that `--json` printed; empty until finished
+    double elapsedSeconds = 0.0;                               ///< working time over all sittings of the run
+    std::string endReason;                                     ///< why a finished or stopped run ended
+    std::string error;                                         ///< why a failed run failed
+    std::string resultJson;  ///< the object that `--json` printed; empty until finished
 };
 
 /// One set of scales that a run evaluated: the baseline, a candidate, a profile. Unique in its run by its scales, so
@@ -103,9 +104,9 @@ struct PositionRow {
     double accuracy = 0.0, ciLow = 0.0, ciHigh = 1.0, answerNll = 0.0;
 };
 
-/// Attention of the last prompt token, mean over items. layer −1 is the mean over layers; spans ≥ 0 are records in prompt
-/// order. Three rows per variant stand for all positions together (position −1, label "all", layer −1): span −1 is the
-/// sink (token 0), −2 the instruction, −3 the question. meanPerToken is NaN (NULL) where it is not kept.
+/// Attention of the last prompt token, mean over items. layer −1 is the mean over layers; spans ≥ 0 are records in
+/// prompt order. Three rows per variant stand for all positions together (position −1, label "all", layer −1): span −1
+/// is the sink (token 0), −2 the instruction, −3 the question. meanPerToken is NaN (NULL) where it is not kept.
 struct AttentionRow {
     std::int64_t variantId = 0;
     int position = 0;

@@ -130,7 +130,7 @@ Result<ModelRow> SqlReader::model(std::int64_t id) {
     return serialised([&]() -> Result<ModelRow> {
         Query query = m_connection->query(
             "SELECT id, fingerprint, name, path, architecture, format, layers, head_dim, context_length, parameters, "
-            "config_json, tokenizer_fingerprint FROM models WHERE id = ?");
+            "config_json, tokenizer_fingerprint, weights_hash FROM models WHERE id = ?");
         query.bind(id);
         if (!query.next()) {
             return fail(ErrorCode::Usage,
@@ -149,6 +149,7 @@ Result<ModelRow> SqlReader::model(std::int64_t id) {
         row.parameters = query.integer(9);
         row.configJson = query.text(10);
         row.tokenizerFingerprint = query.text(11);
+        row.weightsHash = query.text(12);
         return row;
     });
 }

@@ -49,15 +49,18 @@ std::int64_t SqlWriter::inserted(Query& query) {
 
 Result<std::int64_t> SqlWriter::ensureModel(const ModelRow& row) {
     return write([&]() -> Result<std::int64_t> {
-        Query known = m_connection->query("SELECT id FROM models WHERE fingerprint = ?");
-        if (known.bind(row.fingerprint).next()) return known.integer(0);
+        Query known = m_connection->query(
+            "SELECT id FROM models WHERE fingerprint = ? AND weights_hash = ? AND tokenizer_fingerprint = ? AND path = "
+            "?");
+        if (known.bind(row.fingerprint, row.weightsHash, row.tokenizerFingerprint, row.path).next())
+            return known.integer(0);
         return inserted(
             m_connection
-                ->query(
-                    "INSERT INTO models (fingerprint, name, path, architecture, format, layers, head_dim, "
-                    "context_length, parameters, config_json, tokenizer_fingerprint) VALUES (?,?,?,?,?,?,?,?,?,?,?)")
+                ->query("INSERT INTO models (fingerprint, name, path, architecture, format, layers, head_dim, "
+                        "context_length, parameters, config_json, tokenizer_fingerprint, weights_hash) VALUES "
+                        "(?,?,?,?,?,?,?,?,?,?,?,?)")
                 .bind(row.fingerprint, row.name, row.path, row.architecture, row.format, row.layers, row.headDim,
-                      row.contextLength, row.parameters, row.configJson, row.tokenizerFingerprint));
+                      row.contextLength, row.parameters, row.configJson, row.tokenizerFingerprint, row.weightsHash));
     });
 }
 
@@ -113,6 +116,10 @@ Result<void> SqlWriter::reopenRun(std::int64_t runId, int workers) {
                 fmt::format("run {} is {} and cannot be resumed; only a paused, stopped, interrupted or failed run "
                             "can",
                             runId, runStateName(*state)));
+        }
+        if (*state == RunState::Failed) {
+            // What made them fail is mended: they are tried again, also when this sitting is interrupted in its turn.
+            m_connection->query("DELETE FROM candidates WHERE run_id = ? AND state = 'failed'").bind(runId).run();
         }
         m_connection
             ->query(

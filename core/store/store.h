@@ -13,7 +13,7 @@
 
 namespace lpes::store {
 
-inline constexpr int kSchemaVersion = 1;        ///< PRAGMA user_version
+inline constexpr int kSchemaVersion = 1;           ///< PRAGMA user_version
 inline constexpr int kApplicationId = 0x4C504553;  ///< PRAGMA application_id: "LPES"
 
 /// $LPES_DB, else userDataFolder()/lpes.db.
@@ -41,7 +41,8 @@ class StoreReader {
     [[nodiscard]] virtual Result<std::vector<std::string>> split(std::int64_t runId, const std::string& split) = 0;
     [[nodiscard]] virtual Result<std::vector<VariantRow>> variants(std::int64_t runId) = 0;
     /// Ordered by item (in the split's order), then position.
-    [[nodiscard]] virtual Result<std::vector<OutcomeRow>> outcomes(std::int64_t variantId, const std::string& split) = 0;
+    [[nodiscard]] virtual Result<std::vector<OutcomeRow>> outcomes(std::int64_t variantId,
+                                                                   const std::string& split) = 0;
     /// Ordered by (generation, index).
     [[nodiscard]] virtual Result<std::vector<CandidateRow>> candidates(std::int64_t runId) = 0;
     [[nodiscard]] virtual Result<std::vector<GenerationRow>> generations(std::int64_t runId) = 0;
@@ -65,9 +66,10 @@ class StoreWriter {
     /// that died are marked Interrupted: whoever has the lock knows that nobody else runs.
     /// WAL, synchronous NORMAL, busy timeout 5 s, foreign keys on. On a network file system (NFS, SMB, …) a rollback
     /// journal is used instead and `warnings()` says so.
-    /// Database error: locked (names holder, process and host), newer schema, damaged, not writable, no data base of ours.
+    /// Database error: locked (names holder, process and host), newer schema, damaged, not writable, no data base of
+    /// ours.
     [[nodiscard]] static Result<std::unique_ptr<StoreWriter>> open(const std::filesystem::path& path,
-                                                                  const Options& options);
+                                                                   const Options& options);
     virtual ~StoreWriter() = default;
     [[nodiscard]] virtual const std::vector<std::string>& warnings() const = 0;
     /// A reader on the same connection's committed state, for resume; owned by the writer, serialised with it.

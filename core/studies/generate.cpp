@@ -9,6 +9,7 @@
 #include "core/base/clock.h"
 #include "core/base/random.h"
 #include "core/studies/inspect.h"
+#include "core/studies/run_session.h"
 
 namespace lpes::studies {
 
@@ -17,7 +18,7 @@ namespace {
 using nlohmann::json;
 using text::TokenId;
 
-/// A model with a session on it and a method's scales, applied and read back ("applied, verified").
+/// A model with a session on it and a method's scales.
 struct RunningModel {
     LoadedModel loaded;
     rope::LayerScales scales;
@@ -37,15 +38,6 @@ Result<RunningModel> startModel(const ModelOptions& options, std::optional<int> 
     if (!scales) return fail(scales.error());
     running.scales = std::move(*scales);
     running.session = running.loaded.lm->newSession(*threadCount);
-    auto check = running.session->verifyApplied(running.scales, running.loaded.config().contextLength - 1);
-    if (!check) return fail(check.error());
-    if (!check->verified) {
-        return fail(
-            ErrorCode::Failed,
-            fmt::format("the scales of '{}' were applied but layer {} does not use them (off by {}); please report "
-                        "this",
-                        method, check->worstLayer, check->maxAbsError));
-    }
     return running;
 }
 
@@ -164,6 +156,10 @@ Result<json> scoreText(const ScoreTextSettings& settings, ProgressObserver& obse
                     fmt::format("a score needs at least 2 tokens and the text has {}; give a longer text", ids.size()));
     }
 
+    const int probed = std::min(static_cast<int>(ids.size()), running->loaded.config().contextLength);
+    if (auto applied = requireApplied(*running->session, running->scales, probed); !applied)
+        return fail(applied.error());
+
     const double start = steadySeconds();
     auto score = running->session->scoreText(ids, running->scales, settings.top, stop);
     if (!score) return fail(score.error());
@@ -210,6 +206,9 @@ Result<json> generateText(const GenerateSettings& settings, ProgressObserver& ob
                         "shorten the prompt or ask for fewer tokens",
                         prompt->size(), settings.maxNewTokens, context));
     }
+    const int longest = static_cast<int>(prompt->size()) + settings.maxNewTokens;
+    if (auto applied = requireApplied(*running->session, running->scales, longest); !applied)
+        return fail(applied.error());
     if (auto set = running->session->setScales(running->scales); !set) return fail(set.error());
 
     double start = steadySeconds();

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/checksum.h"
 #include "core/base/files.h"
 #include "core/model/torch/torch_runtime.h"
 #include "core/studies/inspect.h"
@@ -98,6 +99,18 @@ exporters::ProfileModel profileModel(const model::ModelConfig& config) {
             config.fingerprint};
 }
 
+std::string weightsHash(const model::WeightSource& weights) {
+    constexpr std::size_t kSample = 4096;
+    Sha256 hash;
+    for (const std::string& name : weights.names()) {
+        const std::span<const std::byte> bytes = weights.find(name)->bytes;
+        hash.add(name);
+        hash.add(bytes.first(std::min(kSample, bytes.size())));
+        hash.add(bytes.last(std::min(kSample, bytes.size())));
+    }
+    return hash.hex();
+}
+
 store::ModelRow modelRow(const OpenedModel& opened) {
     const model::ModelConfig& config = opened.weights->config();
     store::ModelRow row;
@@ -110,7 +123,8 @@ store::ModelRow modelRow(const OpenedModel& opened) {
     row.headDim = config.headDim;
     row.contextLength = config.contextLength;
     row.parameters = config.parameters;
-    row.configJson = describeModel(opened, {}).dump();
+    row.configJson = describeModel(opened, {}).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    row.weightsHash = weightsHash(*opened.weights);
     if (opened.tokenizer) row.tokenizerFingerprint = opened.tokenizer->fingerprint();
     return row;
 }

@@ -49,6 +49,8 @@ struct ModelOptions {
 
 /// Identity of a model in a profile, and its row in the data base.
 [[nodiscard]] exporters::ProfileModel profileModel(const model::ModelConfig& config);
+/// SHA-256 over the first and last 4 KiB of every tensor: tells fine-tunes of one model apart without reading it all.
+[[nodiscard]] std::string weightsHash(const model::WeightSource& weights);
 [[nodiscard]] store::ModelRow modelRow(const OpenedModel& opened);
 
 /// Threads per worker: the given number, else all cores for one worker (a core is left to the window only by the

@@ -69,6 +69,8 @@ Result<RunView> viewOf(store::StoreReader& store, const store::RunRow& run) {
     view.model = std::move(*model);
     view.dataset = std::move(*dataset);
     view.variants = std::move(*variants);
+    // What a series is compared with is drawn and listed first.
+    std::ranges::stable_partition(view.variants, [](const store::VariantRow& row) { return row.name == "baseline"; });
     view.result = parseObject(run.resultJson);
     view.settings = parseObject(run.settingsJson);
     if (const auto best = view.result.find("best");
@@ -205,9 +207,9 @@ Result<analysis::PlotData> accuracyPlot(store::StoreReader& store, const RunView
 }
 
 std::string fitnessLabel(const std::string& score) {
-    if (score == "nll") return "fitness: mean log-likelihood of the answer (nats per token)";
-    if (score.starts_with("blend")) return fmt::format("fitness: accuracy plus weighted log-likelihood ({})", score);
-    return "fitness: weighted accuracy";
+    if (score == "nll") return "mean log-likelihood of the answer (nats per token)";
+    if (score.starts_with("blend")) return fmt::format("accuracy plus weighted log-likelihood ({})", score);
+    return "weighted accuracy";
 }
 
 Result<analysis::PlotData> convergencePlot(store::StoreReader& store, const RunView& view) {

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <exception>
 #include <filesystem>
+#include <new>
 
 #include "core/base/clock.h"
 #include "core/base/version.h"
@@ -66,7 +69,8 @@ void storeResolved(ComputeSettings& compute, TaskSpec& task, const Workbench& be
 }
 
 Result<void> requireApplied(model::ModelSession& session, const rope::LayerScales& scales, int longestPrompt) {
-    auto applied = session.verifyApplied(scales, longestPrompt);
+    // The last token of the longest prompt stands at position longestPrompt − 1.
+    auto applied = session.verifyApplied(scales, std::max(0, longestPrompt - 1));
     if (!applied) return fail(applied.error());
     if (applied->verified) return {};
     return fail(
@@ -165,9 +169,25 @@ std::int64_t RunProgress::promptsComputed() const {
     return m_computed;
 }
 
+namespace {
+
+/// What a library throws must still end the run in the data base with its reason.
+Result<StudyOutcome> guarded(const std::function<Result<StudyOutcome>()>& work) {
+    try {
+        return work();
+    } catch (const std::bad_alloc&) {
+        return fail(ErrorCode::OutOfMemory,
+                    "there is not enough memory for this run; use fewer workers or a smaller batch");
+    } catch (const std::exception& error) {
+        return fail(ErrorCode::Failed, "the run failed unexpectedly; please report this", error.what());
+    }
+}
+
+}  // namespace
+
 Result<StudyOutcome> conductRun(store::StoreWriter& store, std::int64_t runId, RunProgress& progress,
                                 const std::function<Result<StudyOutcome>()>& work) {
-    auto outcome = work();
+    auto outcome = guarded(work);
     if (!outcome && model::wasStopped(outcome.error())) {
         outcome = StudyOutcome{runId, true, {{"run_id", runId}, {"state", "stopped"}}};
     }

@@ -60,6 +60,8 @@ class RunProgress final : public ChunkObserver {
     void setStage(const std::string& stage);
     void setTotal(std::int64_t prompts);
     Result<void> chunkDone(std::int64_t computed, std::int64_t reused) override;
+    /// Something that the user should read and that does not end the run.
+    void warn(const std::string& message) { m_observer.warned(message); }
     /// Prompts that turned out not to be needed (duplicates, failures).
     void addSkipped(std::int64_t prompts);
 

@@ -73,11 +73,12 @@ Result<StudyOutcome> SearchSitting::run(double elapsedBefore, std::stop_token st
     if (!outcome) return fail(outcome.error());
     if (outcome->end == search::EndReason::Stopped) return partial(*outcome);
     if (outcome->end == search::EndReason::Failures) {
-        const search::CandidateRecord& last = outcome->candidates.back();
+        const auto last = std::find_if(outcome->candidates.rbegin(), outcome->candidates.rend(),
+                                       [](const search::CandidateRecord& record) { return record.evaluation.failed; });
         return fail(ErrorCode::Failed,
                     fmt::format("{} candidates failed in a row, the last because: {}; what was evaluated is kept, and "
                                 "'lpes resume {}' goes on",
-                                settings.search.maxConsecutiveFailures, last.evaluation.reason, m_runId));
+                                settings.search.maxConsecutiveFailures, last->evaluation.reason, m_runId));
     }
     m_progress.setTotal(m_progress.promptsDone() + after);
     m_progress.setStage("selection");
@@ -92,7 +93,6 @@ std::int64_t SearchSitting::promptsAfterSearch() const {
     const std::int64_t probed = std::min<std::int64_t>(m_prepared.settings.analysisItems,
                                                        static_cast<std::int64_t>(m_prepared.splits.report.size()));
     return m_prepared.selectPlan.prompts() * m_prepared.settings.finalists + m_prepared.reportPlan.prompts() * 2 +
-           m_prepared.searchPlan.prompts() +
            probed * (2 * positions + static_cast<std::int64_t>(std::size(kDeviationVariants)));
 }
 
@@ -139,7 +139,14 @@ Result<StudyOutcome> SearchSitting::report(const search::SearchOutcome& outcome,
     const analysis::Comparison comparison = analysis::compareOutcomes(
         baseline->outcomes, best->outcomes, static_cast<int>(m_prepared.bench.task.positions.size()),
         m_prepared.settings.search.seed);
-    if (auto probed = probe(*baseline, *best, scales, stop); !probed) return stoppedOr(probed.error(), outcome);
+    auto probed = probe(*baseline, *best, scales, stop);
+    if (!probed) {
+        const Error& error = probed.error();
+        if (model::wasStopped(error) || error.code == ErrorCode::Database) return stoppedOr(error, outcome);
+        // The search has its result; pictures that cannot be measured must not take it away.
+        m_warnings.push_back("attention and deviation could not be measured: " + error.text());
+        m_progress.warn(m_warnings.back());
+    }
     return finish(outcome, winner, *baseline, *best, comparison);
 }
 
@@ -148,8 +155,11 @@ Result<void> SearchSitting::probe(const SplitResult& baseline, const SplitResult
     const int count = m_prepared.settings.analysisItems;
     if (count == 0) return {};
     m_progress.setStage("attention and deviation");
-    std::vector<std::string> items = m_prepared.splits.report;
-    items.resize(std::min(items.size(), static_cast<std::size_t>(count)));
+    std::vector<std::string> items;
+    for (const PromptPlan::Entry& entry : m_prepared.reportPlan.entries()) {
+        if (entry.position == 0 && !entry.tooLong && items.size() < static_cast<std::size_t>(count))
+            items.push_back(entry.itemId);
+    }
     auto plan = PromptPlan::make(m_prepared.bench.task, items, m_prepared.bench.model.tokenizer(),
                                  m_prepared.reportPlan.contextLength(), 1);
     if (!plan) return fail(plan.error());
@@ -191,6 +201,7 @@ Result<StudyOutcome> SearchSitting::finish(const search::SearchOutcome& outcome,
     result["best"] = bestJson(winner.record, winner.record.evaluation.fitness);
     result["best"]["select_fitness"] = winner.selectFitness;
     result["applied"] = "verified";
+    result["warnings"] = m_warnings;
     const auto side = [](const SplitResult& split) {
         return json{{"positions", positionsJson(split.accuracy)},
                     {"items", split.accuracy.items},
@@ -216,6 +227,7 @@ Result<StudyOutcome> SearchSitting::finish(const search::SearchOutcome& outcome,
                              {"fitness", winner.record.evaluation.fitness},
                              {"select_fitness", winner.selectFitness},
                              {"compute_type", m_prepared.settings.compute.dtype},
+                             {"special_tokens", "none"},
                              {"heldout", result["heldout"]}};
     const exporters::Profile profile = makeProfile(m_prepared, winner.record, m_runId, provenance);
     const std::string profileText = exporters::toJson(profile);

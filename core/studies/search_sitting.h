@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "core/analysis/position_accuracy.h"
 #include "core/base/result.h"
@@ -55,6 +56,7 @@ class SearchSitting {
     RunProgress& m_progress;
     const std::int64_t m_runId;
     SearchFitness m_fitness;
+    std::vector<std::string> m_warnings;  ///< what the user should know of a finished run
 };
 
 }  // namespace lpes::studies

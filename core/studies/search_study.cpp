@@ -22,6 +22,20 @@ Result<void> requireSame(const char* what, const std::string& then, const std::s
         fmt::format("fingerprint then {}, now {}", then, now));
 }
 
+/// Rounding depends on processor and library, so the history may then differ from an uninterrupted one.
+void warnOfOtherMachine(const store::RunRow& run, const Workbench& bench, ProgressObserver& observer) {
+    const std::string device = model::deviceDescription(bench.model.lm->device());
+    if (run.deviceDescription != device) {
+        observer.warned(fmt::format("the run was started on '{}' and goes on on '{}': results may differ by rounding",
+                                    run.deviceDescription, device));
+    }
+    if (run.libTorchVersion != model::libTorchVersion()) {
+        observer.warned(
+            fmt::format("the run was started with LibTorch {} and goes on with {}: results may differ by rounding",
+                        run.libTorchVersion, model::libTorchVersion()));
+    }
+}
+
 Result<StoredCandidates> storedCandidates(store::StoreReader& reader, const store::RunRow& run) {
     auto rows = reader.candidates(run.id);
     if (!rows) return fail(rows.error());
@@ -84,12 +98,18 @@ Result<StudyOutcome> resumeSearch(std::int64_t runId, std::optional<int> workers
     const Workbench& bench = prepared->bench;
     auto same = requireSame("the model", model->fingerprint, bench.model.config().fingerprint, settings->compute.model);
     if (!same) return fail(same.error());
+    same = requireSame("the model's weights", model->weightsHash, weightsHash(*bench.model.opened.weights),
+                       settings->compute.model);
+    if (!same) return fail(same.error());
     same = requireSame("the tokenizer", model->tokenizerFingerprint, bench.model.tokenizer().fingerprint(),
                        settings->compute.model);
     if (!same) return fail(same.error());
     same = requireSame("the data set", dataset->hash, bench.task.dataset.hash, dataset->name);
     if (!same) return fail(same.error());
 
+    same = requireSame("the prompt template", dataset->templateHash, tasks::kvTemplateHash(), dataset->name);
+    if (!same) return fail(same.error());
+    warnOfOtherMachine(*run, bench, observer);
     auto before = storedCandidates(reader, *run);
     if (!before) return fail(before.error());
     if (auto opened = store.reopenRun(runId, prepared->settings.compute.workers); !opened) return fail(opened.error());

@@ -5,7 +5,7 @@ PRAGMA application_id = 0x4C504553;
 
 CREATE TABLE models (
     id                    INTEGER PRIMARY KEY,
-    fingerprint           TEXT    NOT NULL UNIQUE,
+    fingerprint           TEXT    NOT NULL,
     name                  TEXT    NOT NULL,
     path                  TEXT    NOT NULL,
     architecture          TEXT    NOT NULL,
@@ -15,7 +15,9 @@ CREATE TABLE models (
     context_length        INTEGER NOT NULL,
     parameters            INTEGER NOT NULL,
     config_json           TEXT    NOT NULL,
-    tokenizer_fingerprint TEXT    NOT NULL
+    tokenizer_fingerprint TEXT    NOT NULL,
+    weights_hash          TEXT    NOT NULL,
+    UNIQUE (fingerprint, weights_hash, tokenizer_fingerprint, path)
 ) STRICT;
 
 CREATE TABLE datasets (

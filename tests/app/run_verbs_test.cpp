@@ -177,5 +177,22 @@ TEST_F(RunVerbs, ClosedStandardOutputDoesNotReachTheDataBase) {
     EXPECT_EQ(listed["runs"][0]["state"], "finished");
 }
 
+TEST_F(RunVerbs, TheProfileOfAFinishedSearchComesOutOfTheDataBase) {
+    const Finished searched = run(search({}));
+    ASSERT_EQ(searched.code, 0) << searched.err;
+    const Finished exported = run({"export", "run:last", "--to", "json", "--db", database()});
+    ASSERT_EQ(exported.code, 0) << exported.err;
+    EXPECT_EQ(exported.json()["scales"], searched.json()["best"]["scales"]);
+    EXPECT_EQ(run({"export", "run:9", "--to", "json", "--db", database()}).code, 2);
+}
+
+// The fixture's processes have neither DISPLAY nor WAYLAND_DISPLAY.
+TEST_F(RunVerbs, T31_SearchWithoutADisplay) {
+    Start start;
+    start.arguments = search({});
+    start.environment["QT_QPA_PLATFORM"] = "";
+    EXPECT_EQ(run(start).code, 0);
+}
+
 }  // namespace
 }  // namespace lpes::test

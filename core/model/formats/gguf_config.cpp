@@ -88,7 +88,11 @@ void refuseWhatIsNotSupported(GgufFields& fields, const GgufFile& gguf, const st
     for (const auto& [key, value] : gguf.values) {
         if (key.rfind(arch + ".", 0) != 0) continue;
         const std::string rest = key.substr(arch.size());
-        if (kKnown.count(rest) == 0 && neutralKeys.count(rest) == 0) {
+        if (kKnown.count(rest) != 0 || neutralKeys.count(rest) != 0) continue;
+        if (rest.rfind(".rope.", 0) == 0) {
+            // Ignoring a rotary setting gives wrong results that only long prompts show.
+            fields.refuse(ErrorCode::Unsupported, key, "this rotary setting is not supported");
+        } else {
             warnings.push_back(
                 fmt::format("key '{}' = {} is not known and was ignored", key.substr(0, 100), value.shown()));
         }

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "core/text/unicode.h"
+
 namespace lpes::model {
 
 const GgufValue* GgufFields::find(const std::string& key) const {
@@ -34,7 +36,12 @@ double GgufFields::number(const std::string& key, double low, double high) {
 std::optional<std::string> GgufFields::string(const std::string& key) {
     const GgufValue* value = find(key);
     if (value == nullptr) return std::nullopt;
-    if (const auto text = value->string()) return std::string(*text);
+    const auto text = value->string();
+    if (text && text::firstInvalidUtf8(*text)) {
+        refuseWith(ErrorCode::BadInput, fmt::format("key '{}' is not UTF-8 text; convert the model again", key));
+        return std::nullopt;
+    }
+    if (text) return std::string(*text);
     refuse(ErrorCode::BadInput, key, "a string is needed");
     return std::nullopt;
 }

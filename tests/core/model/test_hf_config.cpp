@@ -123,7 +123,7 @@ TEST(FieldReports, T11_UnknownOrHalfGivenScalingIsRefused) {
                    HasSubstr("rope_scaling.factor"));
     EXPECT_REFUSED(error(R"({"rope_scaling": {"factor": 2}})"), ErrorCode::BadInput,
                    HasSubstr("rope_scaling.rope_type"));
-    for (const char* factor : {"0", "-1", "1e9", "\"2\"", "true", "[2]"}) {
+    for (const char* factor : {"0", "-1", "1000000000.0", "\"2\"", "true", "[2]"}) {
         EXPECT_REFUSED(error(std::string(R"({"rope_scaling": {"type": "linear", "factor": )") + factor + "}}"),
                        ErrorCode::BadInput, HasSubstr("rope_scaling.factor"), HasSubstr(factor));
     }

@@ -10,15 +10,18 @@ class StoreRoundTrip : public StoreTest {};
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST_F(StoreRoundTrip, ModelIsStoredOnceByItsFingerprint) {
+TEST_F(StoreRoundTrip, ModelIsStoredOnceByWhatItIsAndWhereItIs) {
     auto writer = openWriter();
-    ModelRow row{0,  "f00d", "demo", "/models/demo.gguf", "llama",      "gguf",
-                 30, 64,     8192,   134515008,           R"({"a":1})", "beef"};
+    ModelRow row{0,  "f00d", "demo",    "/models/demo.gguf", "llama", "gguf", 30,
+                 64, 8192,   134515008, R"({"a":1})",        "beef",  "cafe"};
     const std::int64_t id = writer->ensureModel(row).value();
     row.name = "again";
     EXPECT_EQ(writer->ensureModel(row).value(), id);
+    row.weightsHash = "fine-tuned";
+    const std::int64_t tuned = writer->ensureModel(row).value();
+    EXPECT_NE(tuned, id);
     row.fingerprint = "other";
-    EXPECT_NE(writer->ensureModel(row).value(), id);
+    EXPECT_NE(writer->ensureModel(row).value(), tuned);
     const ModelRow back = openReader()->model(id).value();
     EXPECT_EQ(back.id, id);
     EXPECT_EQ(back.fingerprint, "f00d");
@@ -32,6 +35,7 @@ TEST_F(StoreRoundTrip, ModelIsStoredOnceByItsFingerprint) {
     EXPECT_EQ(back.parameters, 134515008);
     EXPECT_EQ(back.configJson, R"({"a":1})");
     EXPECT_EQ(back.tokenizerFingerprint, "beef");
+    EXPECT_EQ(back.weightsHash, "cafe");
     EXPECT_EQ(openReader()->model(99).error().code, ErrorCode::Usage);
 }
 

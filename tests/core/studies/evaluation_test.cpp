@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/studies/item_evaluator.h"
 #include "core/studies/model_setup.h"
 #include "core/studies/studies.h"
@@ -74,6 +76,36 @@ TEST(FieldReports, T21_ItemsLongerThanTheContextAreSkippedAndCounted) {
         skipped += row.skippedTooLong ? 1 : 0;
     }
     EXPECT_EQ(skipped, 9) << "three items at three positions";
+}
+
+TEST(Evaluation, AnItemThatExactlyFillsTheContextIsEvaluated) {
+    const StudyFolder wide;
+    studies::TaskSpec spec = smallSearch(wide).task;
+    spec.limit = 3;
+    const auto task = studies::prepareTask(spec, 3);
+    ASSERT_TRUE(task) << task.error().text();
+    const auto opened = studies::openModel(wide.model(), true);
+    ASSERT_TRUE(opened) << opened.error().text();
+    std::size_t longest = 0;
+    for (const tasks::KvItem& item : task->dataset.items) {
+        for (const int gold : task->goldIndices) {
+            const auto tokens = studies::tokenizeItem(*opened->tokenizer, item, gold);
+            ASSERT_TRUE(tokens);
+            longest = std::max(longest, tokens->prompt.size() + tokens->answer.size());
+        }
+    }
+    TinyModelSpec exact;
+    exact.contextLength = static_cast<int>(longest);
+    const StudyFolder folder(exact);
+    studies::EvalSettings settings = smallEval(folder);
+    settings.task = spec;
+    settings.method = "uniform:1.5";
+    auto store = openStore(folder / "lpes.db");
+    NullObserver observer;
+    const auto outcome = studies::runEvaluation(settings, *store, observer, {});
+    ASSERT_TRUE(outcome) << outcome.error().text();
+    EXPECT_EQ(outcome->result["items"], 3);
+    EXPECT_EQ(outcome->result["skipped_too_long"], 0);
 }
 
 TEST(Evaluation, GenerationScoringKeepsTheRawAnswer) {

@@ -152,6 +152,13 @@ TEST(SearchStudy, ResumeRefusesAnotherModelAndAFinishedRun) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::BadInput);
     EXPECT_THAT(refused.error().message, HasSubstr("the model"));
+    TinyModelSpec tuned;
+    tuned.seed = 2;
+    std::filesystem::remove_all(folder.model());
+    writeHuggingFaceFolder(makeTinyModel(tuned), folder.model());
+    const auto sameShape = studies::resumeSearch(stopped->runId, std::nullopt, *store, quiet, {});
+    ASSERT_FALSE(sameShape);
+    EXPECT_THAT(sameShape.error().message, HasSubstr("weights"));
     std::filesystem::remove_all(folder.model());
     writeHuggingFaceFolder(makeTinyModel({}), folder.model());
     ASSERT_TRUE(studies::resumeSearch(stopped->runId, std::nullopt, *store, quiet, {}));
