@@ -11,7 +11,7 @@ extra=()
 while [ $# -gt 0 ]; do
   case "$1" in
     --headless) ;;
-    --out) [ $# -ge 2 ] || { echo "run.sh: --out needs a folder" >&2; exit 2; }; out="$2"; shift ;;
+    --out) [ $# -ge 2 ] || { echo "run.sh: --out needs a folder" >&2; exit 2; }; out="$(realpath -m "$2")"; shift ;;
     --) shift; extra=("$@"); break ;;
     -h|--help) sed -n '2,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) echo "run.sh: unknown option $1; see --help" >&2; exit 2 ;;
@@ -27,11 +27,12 @@ cd "$lpesSource"
 tell() { printf '[run] %s\n' "$*" >&2; }
 tell "the window does not exist yet: the demo study runs without one (--headless is what happens either way)"
 
-tell "building (first time: a few minutes)"
-cmake --preset release -DLPES_LIBTORCH="$LPES_LIBTORCH" >build-release.log 2>&1 || { cat build-release.log >&2; rm -f build-release.log; die "configuring failed"; }
-rm -f build-release.log
-cmake --build --preset release -j "$(nproc)" >&2
-lpes="$lpesSource/build/release/app/cli/lpes"
+# The same build as test.sh's, so that whichever runs second has little left to compile.
+tell "building (first time: about ten minutes on two cores)"
+cmake --preset ci -DLPES_LIBTORCH="$LPES_LIBTORCH" >build-ci.log 2>&1 || { cat build-ci.log >&2; rm -f build-ci.log; die "configuring failed"; }
+rm -f build-ci.log
+cmake --build --preset ci --target lpes lpes-render -j "$(nproc)" >&2
+lpes="$lpesSource/build/ci/app/cli/lpes"
 
 out="${out:-$lpesData/demo-study}"
 mkdir -p "$out"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/analysis/statistics.h"
 #include "core/base/clock.h"
 #include "core/studies/plot_queries.h"
 
@@ -147,6 +148,57 @@ std::string profileTable(const json& result) {
     return html + "</tr></thead><tbody>" + values + "</tr></tbody></table></div>\n";
 }
 
+/// Attention on the record that holds the answer, and the mean deviation of each variant: the plots' figures in
+/// numbers.
+std::string measuredTables(store::StoreReader& store, const store::RunRow& run) {
+    std::string html;
+    if (const auto data = plotData(store, run, "attention")) {
+        html +=
+            "<h2>Attention on the record that holds the answer</h2>\n<table><thead><tr><th>method</th><th>position</th>"
+            "<th>record</th><th>share</th><th>mean per token</th></tr></thead><tbody>\n";
+        for (const auto& series : std::get<analysis::AttentionPlot>(*data).series) {
+            for (const auto& position : series.positions) {
+                const auto gold = static_cast<std::size_t>(position.goldIndex);
+                if (gold >= position.share.size()) continue;
+                html += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{:.3f} %</td><td>{:.4f} %</td></tr>\n",
+                                    escape(series.name), escape(position.label), position.goldIndex,
+                                    100 * position.share[gold], 100 * position.meanPerToken[gold]);
+            }
+        }
+        html += "</tbody></table>\n";
+    }
+    if (const auto data = plotData(store, run, "deviation")) {
+        html +=
+            "<h2>Representation structure deviation</h2>\n<table><thead><tr><th>variant</th><th>mean over layers (1 − "
+            "CKA)"
+            "</th><th>largest</th><th>at layer</th></tr></thead><tbody>\n";
+        for (const auto& series : std::get<analysis::DeviationPlot>(*data).series) {
+            const auto largest = std::ranges::max_element(series.deviation);
+            html += fmt::format("<tr><td>{}</td><td>{:.5f}</td><td>{:.5f}</td><td>{}</td></tr>\n", escape(series.name),
+                                analysis::mean(series.deviation), *largest, largest - series.deviation.begin());
+        }
+        html += "</tbody></table>\n";
+    }
+    return html;
+}
+
+/// Candidates that failed, with the reason.
+Result<std::string> failureTable(store::StoreReader& store, const store::RunRow& run) {
+    auto candidates = store.candidates(run.id);
+    if (!candidates) return fail(candidates.error());
+    std::string html;
+    for (const store::CandidateRow& candidate : *candidates) {
+        if (candidate.state != store::CandidateRow::State::Failed) continue;
+        html += fmt::format("<tr><td>{}</td><td>{}</td><td class=\"text\">{}</td></tr>\n", candidate.generation,
+                            candidate.index, escape(candidate.reason));
+    }
+    if (html.empty()) return html;
+    return "<h2>Failed candidates</h2>\n<table><thead><tr><th>generation</th><th>index</th><th "
+           "class=\"text\">reason</th>"
+           "</tr></thead><tbody>\n" +
+           html + "</tbody></table>\n";
+}
+
 std::string settingsTable(const json& settings) {
     std::string html =
         "<h2>Settings</h2>\n<table><thead><tr><th>setting</th><th class=\"text\">value</th><th "
@@ -223,8 +275,10 @@ Result<std::string> reportHtml(store::StoreReader& store, const store::RunRow& r
         html += picture.empty() ? fmt::format("<p class=\"soft\">The plot '{}' could not be drawn here.</p>\n", kind)
                                 : fmt::format("<figure aria-label=\"{}\">{}</figure>\n", kind, picture);
     }
-    html += profileTable(result) + generationTable(result) + runTable(run, *model, *dataset, result) +
-            settingsTable(settings);
+    auto failures = failureTable(store, run);
+    if (!failures) return fail(failures.error());
+    html += profileTable(result) + generationTable(result) + *failures + measuredTables(store, run);
+    html += runTable(run, *model, *dataset, result) + settingsTable(settings);
     html += "</main></body></html>\n";
     return html;
 }

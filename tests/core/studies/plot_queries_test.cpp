@@ -83,6 +83,8 @@ TEST_F(PlotQueries, TheReportHoldsVerdictTablesAndPicturesAndNothingFromOutside)
     EXPECT_THAT(*html, testing::Not(HasSubstr("<?xml")));
     EXPECT_THAT(*html, HasSubstr("best profile"));
     EXPECT_THAT(*html, HasSubstr("Wilson"));
+    EXPECT_THAT(*html, HasSubstr("Attention on the record that holds the answer"));
+    EXPECT_THAT(*html, HasSubstr("mean over layers"));
     EXPECT_THAT(*html, HasSubstr("could not be drawn")) << "kinds without a picture are named";
     EXPECT_THAT(*html, testing::Not(HasSubstr("http")));
     EXPECT_THAT(*html, testing::Not(HasSubstr("<script")));
