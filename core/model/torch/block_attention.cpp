@@ -73,7 +73,8 @@ void attendBlock(const Task& task, const PackedPart& packed, const Shapes& shape
         const std::uint32_t* values = packedValues + packed.values + (kvHead * packed.padded + firstKey) / 2 * headDim;
         at::native::cpublas::brgemm(m, width, headDim, headDim, packedWidth, kKeyBlock, false, queries,
                                     reinterpret_cast<const at::BFloat16*>(keys), scores, true);
-        kernel.softmaxBlock(scores, kKeyBlock, past + task.firstQuery - firstKey + 1, rows, width, headDim, shapes.scale, shares, maxima, sums, firstKey > 0 ? result : nullptr);
+        kernel.softmaxBlock(scores, kKeyBlock, past + task.firstQuery - firstKey + 1, rows, width, headDim,
+                            shapes.scale, shares, maxima, sums, firstKey > 0 ? result : nullptr);
         std::fill_n(reinterpret_cast<std::uint16_t*>(shares + rows * kKeyBlock), (m - rows) * kKeyBlock,
                     std::uint16_t{0});
         at::native::cpublas::brgemm(m, headDim, width, kKeyBlock, headDim, headDim, firstKey > 0,
@@ -127,16 +128,16 @@ void blockAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& 
                 const PackedPart& target = packed[static_cast<std::size_t>(which)];
                 const std::int64_t headWords = target.padded * headDim / 2;
                 for (std::int64_t first = 0; first < target.padded; first += kKeyBlock) {
-                const std::int64_t rows = part.keys - first, width = blockWidth(target, first), half = headDim / 2;
-                const std::int64_t source = (part.keyBegin + first) * headDim;
-                const std::int64_t offset = head * headWords + first * half;
-                kernel.packKeys(kData + head * k.stride(0) + source, rows, half, width,
-                                scratch.packedKeys.data() + target.keys + offset);
-                kernel.packValues(vData + head * v.stride(0) + source, rows, headDim, width,
-                                  scratch.packedValues.data() + target.values + offset);
+                    const std::int64_t rows = part.keys - first, width = blockWidth(target, first), half = headDim / 2;
+                    const std::int64_t source = (part.keyBegin + first) * headDim;
+                    const std::int64_t offset = head * headWords + first * half;
+                    kernel.packKeys(kData + head * k.stride(0) + source, rows, half, width,
+                                    scratch.packedKeys.data() + target.keys + offset);
+                    kernel.packValues(vData + head * v.stride(0) + source, rows, headDim, width,
+                                      scratch.packedValues.data() + target.values + offset);
+                }
             }
-        }
-    });
+        });
 
     // A block of early queries beside one of late queries, so that equal numbers of tasks are equal amounts of work.
     for (const AttentionPart& part : parts) {

@@ -6,6 +6,7 @@
 
 #include "core/model/torch/attention.h"
 #include "core/model/torch/kernels.h"
+#include "core/model/torch/packed_weight.h"
 #include "core/model/torch/torch_errors.h"
 
 namespace lpes::model {
@@ -34,13 +35,15 @@ PackedTokens Decoder::embed(std::span<const std::span<const text::TokenId>> prom
     return tokens;
 }
 
-void Decoder::project(const at::Tensor& input, const Projection& projection, const at::Tensor& out) const {
-    at::Tensor target = out;
+at::Tensor Decoder::project(const at::Tensor& input, const Projection& projection, Workspace::Slot slot) const {
+    if (projection.packed.defined()) return packedProduct(input, projection.packed, projection.bias);
+    at::Tensor out = m_workspace.take(slot, {input.size(0), projection.weight.size(0)}, input.scalar_type());
     if (projection.bias.defined()) {
-        at::addmm_out(target, projection.bias, input, projection.weight.t());
+        at::addmm_out(out, projection.bias, input, projection.weight.t());
     } else {
-        at::mm_out(target, input, projection.weight.t());
+        at::mm_out(out, input, projection.weight.t());
     }
+    return out;
 }
 
 void Decoder::runLayer(int layer, PackedTokens& tokens, const RotaryTable& table, KvCache* cache,
@@ -53,22 +56,18 @@ void Decoder::runLayer(int layer, PackedTokens& tokens, const RotaryTable& table
     std::int64_t count = tokens.hidden.size(0);
 
     at::Tensor normed = take(Workspace::kNormed, {count, hiddenSize});
-    kernels::rmsNorm(tokens.hidden, weights.attentionNorm, m_config.rmsNormEps, normed);
+    kernels::addRmsNorm(tokens.hidden, tokens.pending, weights.attentionNorm, m_config.rmsNormEps, normed);
 
     at::Tensor q, k, v;
     if (weights.qkv.size() == 1) {
-        const at::Tensor all = take(Workspace::kQkv0, {count, (heads + 2 * kvHeads) * headDim});
-        project(normed, weights.qkv[0], all);
+        const at::Tensor all = project(normed, weights.qkv[0], Workspace::kQkv0);
         q = all.narrow(1, 0, heads * headDim);
         k = all.narrow(1, heads * headDim, kvHeads * headDim);
         v = all.narrow(1, (heads + kvHeads) * headDim, kvHeads * headDim);
     } else {
-        q = take(Workspace::kQkv0, {count, heads * headDim});
-        k = take(Workspace::kQkv1, {count, kvHeads * headDim});
-        v = take(Workspace::kQkv2, {count, kvHeads * headDim});
-        project(normed, weights.qkv[0], q);
-        project(normed, weights.qkv[1], k);
-        project(normed, weights.qkv[2], v);
+        q = project(normed, weights.qkv[0], Workspace::kQkv0);
+        k = project(normed, weights.qkv[1], Workspace::kQkv1);
+        v = project(normed, weights.qkv[2], Workspace::kQkv2);
     }
 
     const at::Tensor queries = take(Workspace::kQ, {heads, count, headDim});
@@ -100,26 +99,26 @@ void Decoder::runLayer(int layer, PackedTokens& tokens, const RotaryTable& table
         count = rows.size(0);
         normed = normed.narrow(0, 0, count);
     }
-    const at::Tensor delta = take(Workspace::kDelta, {count, hiddenSize});
-    project(context, weights.output, delta);
+    const at::Tensor delta = project(context, weights.output, Workspace::kDelta);
     kernels::addRmsNorm(tokens.hidden, delta, weights.mlpNorm, m_config.rmsNormEps, normed);
 
     at::Tensor gate, up;
     if (weights.gateUp.size() == 1) {
-        const at::Tensor both = take(Workspace::kGate, {count, 2 * inner});
-        project(normed, weights.gateUp[0], both);
+        const at::Tensor both = project(normed, weights.gateUp[0], Workspace::kGate);
         gate = both.narrow(1, 0, inner);
         up = both.narrow(1, inner, inner);
     } else {
-        gate = take(Workspace::kGate, {count, inner});
-        up = take(Workspace::kUp, {count, inner});
-        project(normed, weights.gateUp[0], gate);
-        project(normed, weights.gateUp[1], up);
+        gate = project(normed, weights.gateUp[0], Workspace::kGate);
+        up = project(normed, weights.gateUp[1], Workspace::kUp);
     }
     const at::Tensor activated = take(Workspace::kActivated, {count, inner});
     kernels::siluMul(gate, up, activated);
-    project(activated, weights.down, delta);
-    tokens.hidden.add_(delta);
+    tokens.pending = project(activated, weights.down, Workspace::kDelta);
+}
+
+void Decoder::settle(PackedTokens& tokens) {
+    if (tokens.pending.defined()) tokens.hidden.add_(tokens.pending);
+    tokens.pending.reset();
 }
 
 void Decoder::runLayers(PackedTokens& tokens, const std::vector<RotaryTable>& tables, const std::stop_token& stop,
@@ -129,6 +128,7 @@ void Decoder::runLayers(PackedTokens& tokens, const std::vector<RotaryTable>& ta
         const bool last = layer + 1 == m_config.numLayers;
         runLayer(layer, tokens, tables[static_cast<std::size_t>(layer)], cache, last ? rows : at::Tensor(), observer);
     }
+    settle(tokens);
     if (stop.stop_requested()) throw StopRequested{};
 }
 

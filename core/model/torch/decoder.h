@@ -41,6 +41,7 @@ struct PackedTokens {
     std::vector<Segment> segments;
     std::vector<std::int32_t> positions;  ///< [N], restarting in each segment
     at::Tensor hidden;                    ///< [N, E] compute type
+    at::Tensor pending;                   ///< [N, E] still to be added to hidden; undefined when there is nothing
 };
 
 /// What a probe sees of a layer: queries [H, N, D] and keys [K, S, D] after rotation.
@@ -56,13 +57,17 @@ class Decoder {
     /// Embeds the tokens; positions start at `firstPosition` in each segment.
     [[nodiscard]] PackedTokens embed(std::span<const std::span<const text::TokenId>> prompts, int firstPosition) const;
 
-    /// One layer; tokens.hidden is the layer's output afterwards. With a cache there is one segment, its keys and
-    /// values are appended behind the `firstPosition` tokens that the cache holds. `rows` (optional, [R] int64): only
-    /// these rows are needed afterwards; hidden becomes [R, E]. For the last layer.
+    /// One layer; hidden + pending is the layer's output afterwards (call `settle` to look at it, and before other
+    /// tokens use the same workspace: the sum is left to the next layer's norm). With a cache there is one segment, its
+    /// keys and values are appended behind the `firstPosition` tokens that the cache holds. `rows` (optional, [R]
+    /// int64): only these rows are needed afterwards; hidden becomes [R, E]. For the last layer.
     void runLayer(int layer, PackedTokens& tokens, const RotaryTable& table, KvCache* cache = nullptr,
                   const at::Tensor& rows = {}, const AttentionObserver& observer = {}) const;
 
-    /// All layers, checking `stop` before each (throws StopRequested). `rows` as in runLayer.
+    /// hidden += pending.
+    static void settle(PackedTokens& tokens);
+
+    /// All layers and `settle`, checking `stop` before each layer (throws StopRequested). `rows` as in runLayer.
     void runLayers(PackedTokens& tokens, const std::vector<RotaryTable>& tables, const std::stop_token& stop,
                    KvCache* cache = nullptr, const at::Tensor& rows = {}, const AttentionObserver& observer = {}) const;
 
@@ -70,7 +75,8 @@ class Decoder {
     [[nodiscard]] at::Tensor logits(const at::Tensor& hidden) const;
 
   private:
-    void project(const at::Tensor& input, const Projection& projection, const at::Tensor& out) const;
+    /// [N, in] → [N, out], in `slot` unless the product makes its own tensor.
+    at::Tensor project(const at::Tensor& input, const Projection& projection, Workspace::Slot slot) const;
 
     const ModelConfig& m_config;
     const DecoderWeights& m_weights;

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "core/model/causal_lm.h"
+#include "core/model/torch/packed_weight.h"
 #include "core/model/torch/torch_errors.h"
 
 namespace lpes::model {
@@ -122,8 +123,16 @@ class Loader {
         return readInto(name, target);
     }
 
+    /// Takes no more memory in the end: the plain copy goes.
+    void pack(Projection& target) const {
+        if (m_type != ComputeType::BFloat16 || !hasPackedWeights()) return;
+        target.packed = packWeight(target.weight);
+        target.weight.reset();
+    }
+
     Result<void> projection(const std::string& name, Projection& target) {
         if (auto r = tensor(name, target.weight); !r) return r;
+        if (m_source->direct(name, m_type).empty()) pack(target);
         if (!m_source->find(name + "_bias")) return {};
         return tensor(name + "_bias", target.bias);
     }
@@ -140,6 +149,7 @@ class Loader {
         }
         Projection& fused = target.emplace_back();
         if (auto r = concatenated(prefix, names, "", fused.weight); !r) return r;
+        pack(fused);
         if (!m_source->find(prefix + names.front() + "_bias")) return {};
         return concatenated(prefix, names, "_bias", fused.bias);
     }

@@ -15,13 +15,15 @@ namespace lpes::model {
 
 /// x·Wᵀ + b.
 struct Projection {
-    at::Tensor weight;  ///< [out, in] compute type
+    at::Tensor weight;  ///< [out, in] compute type; undefined where `packed` is there instead
+    at::Tensor packed;  ///< the same in the order that the matrix units read (packed_weight.h)
     at::Tensor bias;    ///< [out] compute type; undefined where the model has none
 };
 
 /// One layer. Where the file's bytes are used as they are (zero-copy) q, k, v and gate, up stay matrices of their own;
 /// where they have to be converted anyway they are written into one matrix each, so that one product does the work of
-/// three or two: `qkv` has one or three entries and `gateUp` one or two.
+/// three or two: `qkv` has one or three entries and `gateUp` one or two. Such matrices are also packed where the
+/// processor gains from it.
 struct LayerWeights {
     at::Tensor attentionNorm;        ///< [E]
     std::vector<Projection> qkv;     ///< {[(H+2K)·D, E]} or {[H·D, E], [K·D, E], [K·D, E]}

@@ -14,7 +14,7 @@ namespace lpes::model {
 /// The [out, in] tensor again, bit for bit.
 [[nodiscard]] at::Tensor unpackWeight(const at::Tensor& packed);
 
-/// x·Wᵀ + b, x [N, in] bfloat16 → [N, out]; the same bits as the product with the weight that was packed. No gradients.
+/// x·Wᵀ + b, x [N, in] bfloat16 → [N, out]. No gradients.
 [[nodiscard]] at::Tensor packedProduct(const at::Tensor& x, const at::Tensor& packed, const at::Tensor& bias);
 
 }  // namespace lpes::model

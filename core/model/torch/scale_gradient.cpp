@@ -5,14 +5,15 @@
 
 #include <cmath>
 
+#include "core/model/torch/packed_weight.h"
 #include "core/model/torch/torch_errors.h"
 
 namespace lpes::model {
 namespace {
 
 at::Tensor project(const at::Tensor& input, const Projection& projection) {
-    return projection.bias.defined() ? at::linear(input, projection.weight, projection.bias)
-                                     : at::linear(input, projection.weight);
+    const at::Tensor weight = projection.packed.defined() ? unpackWeight(projection.packed) : projection.weight;
+    return projection.bias.defined() ? at::linear(input, weight, projection.bias) : at::linear(input, weight);
 }
 
 std::vector<at::Tensor> projectAll(const at::Tensor& input, const std::vector<Projection>& projections,

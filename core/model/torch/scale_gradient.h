@@ -10,7 +10,8 @@ namespace lpes::model {
 
 /// The decoder on plain, differentiable operations: d(mean answer NLL)/d(scale of layer h). Angles and their cos and
 /// sin are float64 and float32 functions of the scales, queries and keys are rotated in float32; everything else runs
-/// in the weights' type. The weights are constants. Memory grows with L·T until the call returns. Must not run inside
+/// in the weights' type. The weights are constants; packed ones are
+/// unpacked. Memory grows with L·T, and by a copy of packed weights, until the call returns. Must not run inside
 /// InferenceMode. Throws StopRequested.
 [[nodiscard]] ScaleGradient differentiateScales(const ModelConfig& config, const DecoderWeights& weights,
                                                 const std::vector<double>& inverseFrequencies,

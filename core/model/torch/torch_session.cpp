@@ -168,7 +168,9 @@ Result<RepresentationComparison> TorchSession::compareRepresentations(std::span<
         for (int layer = 0; layer < config().numLayers; ++layer) {
             if (stop.stop_requested()) throw StopRequested{};
             m_decoder.runLayer(layer, one, tablesOne[static_cast<std::size_t>(layer)]);
+            Decoder::settle(one);
             m_decoder.runLayer(layer, other, tablesOther[static_cast<std::size_t>(layer)]);
+            Decoder::settle(other);
             const at::Tensor rows = comparedRows(one.hidden);
             if (static_cast<std::size_t>(rows.numel()) < kMinComparedRows) {
                 return fail(ErrorCode::Usage,

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <string>
 
+#include "core/model/torch/kernels.h"
+
 namespace lpes::model {
 namespace {
 
@@ -45,13 +47,16 @@ TEST_P(CausalAttention, AgreesWithAttentionWrittenOut) {
     const at::Tensor out = at::full({shape.queries, shape.heads * shape.headDim}, NAN, type);
     BlockAttentionScratch scratch;
     const AttentionPart part{0, shape.queries, 0, shape.keys};
-    causalAttention(q, k, v, std::span(&part, 1), out, scratch);
-    useBlockAttention(true);
     const at::Tensor expected = reference(q, k, v);
-    const double largest = (out.to(at::kDouble) - expected).abs().max().item<double>();
-    EXPECT_LT(largest, type == at::kFloat ? 1e-5 : 0.04);
-    const double mean = (out.to(at::kDouble) - expected).abs().mean().item<double>();
-    EXPECT_LT(mean, type == at::kFloat ? 1e-6 : 4e-3);
+    for (const bool wide : {true, false}) {
+        kernels::useWideVectors(wide);
+        causalAttention(q, k, v, std::span(&part, 1), out, scratch);
+        const at::Tensor difference = (out.to(at::kDouble) - expected).abs();
+        EXPECT_LT(difference.max().item<double>(), type == at::kFloat ? 1e-5 : 0.04);
+        EXPECT_LT(difference.mean().item<double>(), type == at::kFloat ? 1e-6 : 4e-3);
+    }
+    kernels::useWideVectors(true);
+    useBlockAttention(true);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, CausalAttention,
