@@ -52,5 +52,8 @@ while IFS= read -r -d '' file; do
   esac
 done < <(files 'core/*' 'app/*' 'widgets/*')
 
+# 7. No figure was left to be filled in.
+grep -nE '@[A-Z0-9]{3,}@' README.md && complain "README.md has a placeholder"
+
 [ "$failures" = 0 ] || { printf 'guard: %d complaint(s)\n' "$failures" >&2; exit 1; }
 echo "guards: the tree is in order"
