@@ -146,7 +146,8 @@ TEST(KvGenerator, ItemDependsOnSeedAndIndexAlone) {
 // Stored behaviour: the same seed must give the same items in every later version.
 TEST(KvGenerator, KeepsItsItems) {
     std::ifstream file(LPES_TEST_DATA "/golden/kv_items.json");
-    for (const auto& expected : nlohmann::json::parse(file).at("sets")) {
+    const auto golden = nlohmann::json::parse(file);
+    for (const auto& expected : golden.at("sets")) {
         const auto data =
             generate(expected.at("keys"), expected.at("pairs"), expected.at("count"), expected.at("seed"));
         ASSERT_TRUE(data) << data.error().text();

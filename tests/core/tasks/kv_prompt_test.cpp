@@ -56,7 +56,8 @@ TEST(KvPrompt, AgreesWithTheGoldenPromptsOfTheExcerpt) {
 }
 
 TEST(KvPrompt, EscapesAndInterpretsNothing) {
-    for (const auto& expected : golden().at("written")) {
+    const auto cases = golden();
+    for (const auto& expected : cases.at("written")) {
         KvItem item;
         item.gold = expected.at("gold").get<std::pair<std::string, std::string>>();
         item.distractors = expected.at("others").get<std::vector<std::pair<std::string, std::string>>>();
