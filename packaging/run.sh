@@ -28,7 +28,7 @@ tell() { printf '[run] %s\n' "$*" >&2; }
 tell "the window does not exist yet: the demo study runs without one (--headless is what happens either way)"
 
 # The same build as test.sh's, so that whichever runs second has little left to compile.
-tell "building (first time: about ten minutes on two cores)"
+tell "building (the first time takes minutes)"
 cmake --preset ci -DLPES_LIBTORCH="$LPES_LIBTORCH" >build-ci.log 2>&1 || { cat build-ci.log >&2; rm -f build-ci.log; die "configuring failed"; }
 rm -f build-ci.log
 cmake --build --preset ci --target lpes lpes-render -j "$(nproc)" >&2
