@@ -23,17 +23,20 @@ EvaluationRound::EvaluationRound(Archive& archive, std::vector<std::size_t> jobs
 
 Result<EvaluationRound::End> EvaluationRound::run(int workers, std::stop_token stop) {
     const std::stop_callback forward(stop, [this] { m_halt.request_stop(); });
+    std::vector<std::jthread> threads;
     try {
-        std::vector<std::jthread> threads;
         const int needed = static_cast<int>(std::min(static_cast<std::size_t>(workers), m_jobs.size()));
+        threads.reserve(static_cast<std::size_t>(needed));
         for (int worker = 0; worker < needed; ++worker) threads.emplace_back([this, worker] { work(worker); });
-    } catch (const std::exception& error) {  // threads that did start are joined by now
+    } catch (const std::exception& error) {
+        // Halts the threads that did start: a generation that cannot count must not be worked through.
         const std::lock_guard lock(m_mutex);
         abandon({ErrorCode::Failed,
                  fmt::format("cannot start {} worker threads; use fewer --workers", workers),
                  error.what(),
                  {}});
     }
+    threads.clear();
     if (m_fatal) return fail(*m_fatal);
     return conclude();
 }
@@ -92,6 +95,7 @@ void EvaluationRound::finish(std::size_t job, Result<Evaluation> result) {
     } else {
         evaluation.failed = true;
         evaluation.reason = result.error().text();
+        evaluation.cause = result.error().code;
     }
     // A failed candidate's figures mean nothing, and a NaN among them would make equal histories differ.
     if (evaluation.failed) {

@@ -45,9 +45,10 @@ struct Candidate {
 /// How a candidate did on the search items.
 struct Evaluation {
     bool failed = false;
-    std::string reason;              ///< why it failed, for the data base and the user
-    double fitness = 0.0;            ///< higher is better; the search sets 0 when failed
-    std::vector<double> byPosition;  ///< score per evidence position, in the task's order; emptied when failed
+    std::string reason;                   ///< why it failed, for the data base and the user
+    double fitness = 0.0;                 ///< higher is better; the search sets 0 when failed
+    std::vector<double> byPosition;       ///< score per evidence position, in the task's order; emptied when failed
+    ErrorCode cause = ErrorCode::Failed;  ///< kind of the failure; means nothing otherwise
 };
 
 /// A candidate's place in the history.

@@ -75,7 +75,7 @@ Result<StudyOutcome> SearchSitting::run(double elapsedBefore, std::stop_token st
     if (outcome->end == search::EndReason::Failures) {
         const auto last = std::find_if(outcome->candidates.rbegin(), outcome->candidates.rend(),
                                        [](const search::CandidateRecord& record) { return record.evaluation.failed; });
-        return fail(ErrorCode::Failed,
+        return fail(last->evaluation.cause,
                     fmt::format("{} candidates failed in a row, the last because: {}; what was evaluated is kept, and "
                                 "'lpes resume {}' goes on",
                                 settings.search.maxConsecutiveFailures, last->evaluation.reason, m_runId));

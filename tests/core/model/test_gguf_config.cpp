@@ -47,6 +47,13 @@ TEST_F(GgufMetadata, GivesTheConfiguration) {
     EXPECT_TRUE(config.warnings.empty()) << config.warnings.front();
 }
 
+TEST_F(GgufMetadata, ANameThatIsNotUtf8IsNoReasonToFail) {
+    const auto source = opened(written([](GgufWriter& w) { w.setString("general.name", "caf\xe9"); }));
+    EXPECT_THAT(source->config().name, HasSubstr("caf"));
+    expectRefused(ErrorCode::Unsupported, "llama.rope.scaling.type", "not supported",
+                  [](GgufWriter& w) { w.setString("llama.rope.scaling.type", "non\xe9"); });
+}
+
 TEST_F(GgufMetadata, LinearScalingInEverySpelling) {
     const auto rope = [&](const Edit& edit) { return opened(written(edit))->config().rope; };
     const rope::RopeConfig modern = rope([](GgufWriter& w) {
@@ -80,6 +87,8 @@ TEST_F(GgufMetadata, RefusesRotaryEmbeddingsThatItDoesNotKnow) {
     }
     expectRefused(ErrorCode::Unsupported, "llama.rope.dimension_count", "8",
                   [](GgufWriter& w) { w.setUint32("llama.rope.dimension_count", 8); });
+    expectRefused(ErrorCode::Unsupported, "llama.rope.mystery", "3",
+                  [](GgufWriter& w) { w.setUint32("llama.rope.mystery", 3); });
     expectRefused(ErrorCode::Unsupported, "rope_freqs.weight", "one by one", [](GgufWriter& w) {
         w.tensors.push_back({"rope_freqs.weight", {8}, 0, std::string(32, '\0')});
     });

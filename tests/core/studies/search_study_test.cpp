@@ -137,6 +137,29 @@ TEST(SearchStudy, AStopLosesNoFinishedItem) {
     EXPECT_GE(rows, 12u);
 }
 
+TEST(SearchStudy, WhatFailedAFailedRunIsTriedAgainAlsoWhenThatIsInterrupted) {
+    const StudyFolder folder;
+    const json whole = uninterrupted(folder, smallSearch(folder));
+    auto store = openStore(folder / "failed.db");
+    StopAfter observer(24);
+    auto outcome = studies::runSearch(smallSearch(folder), *store, observer, observer.token());
+    ASSERT_TRUE(outcome && outcome->stoppedEarly);
+    // As failures in a row would have left the run: its last candidate failed, and so did the run.
+    store::CandidateRow failed = take(store->reader().candidates(outcome->runId)).back();
+    failed.state = store::CandidateRow::State::Failed;
+    failed.reason = "not enough memory";
+    ASSERT_TRUE(store->recordCandidate(outcome->runId, failed));
+    ASSERT_TRUE(store->endRun(outcome->runId, store::RunState::Failed, 1.0, "error", "5 candidates failed", ""));
+    StopAfter again(30);
+    outcome = studies::resumeSearch(outcome->runId, std::nullopt, *store, again, again.token());
+    ASSERT_TRUE(outcome) << outcome.error().text();
+    ASSERT_TRUE(outcome->stoppedEarly);
+    NullObserver quiet;
+    outcome = studies::resumeSearch(outcome->runId, 2, *store, quiet, {});
+    ASSERT_TRUE(outcome) << outcome.error().text();
+    EXPECT_EQ(historyOf(store->reader(), outcome->runId), whole);
+}
+
 TEST(SearchStudy, ResumeRefusesAnotherModelAndAFinishedRun) {
     const StudyFolder folder;
     auto store = openStore(folder / "lpes.db");
