@@ -86,6 +86,26 @@ struct RepresentationComparison {
     std::vector<double> meanCosine;
 };
 
+/// Hidden states of one prompt after every layer, kept so that those under other scales can be compared with them again
+/// and again without another pass. Opaque and immutable; only for sessions of the model that made it.
+class RepresentationReference {
+  public:
+    virtual ~RepresentationReference() = default;
+    [[nodiscard]] virtual int promptTokens() const = 0;
+    [[nodiscard]] virtual std::int64_t bytes() const = 0;
+};
+
+/// Attention and deviation of one prompt out of a single pass: what the editor shows while a curve is dragged.
+struct ProbedPrompt {
+    std::vector<TokenId> prompt;
+    std::vector<TokenSpan> spans;
+    std::shared_ptr<const RepresentationReference> reference;  ///< null: attention only
+};
+struct PromptProbe {
+    AttentionProbe attention;
+    std::vector<double> deviation;  ///< [L] 1 − linear CKA to the reference; empty without one
+};
+
 /// What one thread works with: scratch, position tables per distinct scale, KV cache. thread-compatible: one owner at a
 /// time; several sessions of one model run at the same time. Every call that computes checks `stop` at each layer and
 /// answers Cancelled through `stopped()`.
@@ -120,6 +140,17 @@ class ModelSession {
                                                                                  const LayerScales& reference,
                                                                                  const LayerScales& scales,
                                                                                  std::stop_token stop = {}) = 0;
+
+    /// The prompt's hidden states under `scales`, to be the reference of probePrompts. Memory: L·min(n², n·E) floats for n
+    /// compared tokens.
+    [[nodiscard]] virtual Result<std::shared_ptr<const RepresentationReference>> referenceRepresentation(
+        std::span<const TokenId> prompt, const LayerScales& scales, std::stop_token stop = {}) = 0;
+    /// attentionOfLastToken and the deviation of compareRepresentations of several prompts in one packed pass. The same
+    /// tokens are compared as there; the kernel matrices are float32 here (deviations agree within 1e-6). Usage when a
+    /// reference is of a prompt of another length or of another model.
+    [[nodiscard]] virtual Result<std::vector<PromptProbe>> probePrompts(std::span<const ProbedPrompt> batch,
+                                                                       const LayerScales& scales,
+                                                                       std::stop_token stop = {}) = 0;
 
     /// Differentiates the mean answer NLL with respect to every layer's scale (a differentiable path of its own; it
     /// agrees with scoreAnswers within rounding). `scales` must not be empty.

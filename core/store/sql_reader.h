@@ -22,6 +22,7 @@ class SqlReader final : public StoreReader {
     SqlReader(std::unique_ptr<Connection> connection, WriterAlive writerAlive);
     SqlReader(Connection& connection, std::mutex& mutex);
 
+    Result<std::int64_t> dataVersion() override;
     Result<std::vector<RunRow>> runs() override;
     Result<RunRow> run(std::int64_t id) override;
     Result<RunRow> lastRun(const std::string& kind) override;

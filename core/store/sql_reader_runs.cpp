@@ -39,6 +39,13 @@ Error SqlReader::nonsense(const std::string& what) const {
             {}};
 }
 
+Result<std::int64_t> SqlReader::dataVersion() {
+    return serialised([&]() -> Result<std::int64_t> {
+        Query query = m_connection->query("PRAGMA data_version");
+        return query.next() ? query.integer(0) : 0;
+    });
+}
+
 Result<RunRow> SqlReader::readRun(Query& query) const {
     RunRow row;
     row.id = query.integer(0);

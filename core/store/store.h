@@ -30,6 +30,9 @@ class StoreReader {
     [[nodiscard]] static Result<std::unique_ptr<StoreReader>> open(const std::filesystem::path& path);
     virtual ~StoreReader() = default;
 
+    /// A number that changes whenever another connection (of this process or another) committed something. Cheap: ask
+    /// it before asking anything else again.
+    [[nodiscard]] virtual Result<std::int64_t> dataVersion() = 0;
     /// Newest first. A run that says running or paused while nobody holds the writer lock is given as Interrupted.
     [[nodiscard]] virtual Result<std::vector<RunRow>> runs() = 0;
     [[nodiscard]] virtual Result<RunRow> run(std::int64_t id) = 0;  ///< Usage when there is none

@@ -123,8 +123,7 @@ Result<json> inspectModel(const std::string& model, const std::string& method, P
     json out = describeModel(*opened, *scales);
     out["method"] = method;
     out["tokenizer"] = tokenizerJson(*opened->weights, out["warnings"]);
-    out["memory"] =
-        memoryJson(config, model::hasNativeBFloat16() ? model::ComputeType::BFloat16 : model::ComputeType::Float32);
+    out["memory"] = memoryJson(config, model::defaultComputeType());
     return out;
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,22 @@ namespace lpes::studies {
 /// the run has no data of that kind.
 [[nodiscard]] Result<analysis::PlotData> plotData(store::StoreReader& store, const store::RunRow& run,
                                                   const std::string& kind);
+
+/// The candidates that a search has in hand: the last complete population and those of the generation under way.
+struct RunPopulation {
+    struct Member {
+        int generation = 0, index = 0;
+        std::vector<double> scales;
+        double fitness = 0.0;
+    };
+    std::vector<Member> members;
+    std::optional<Member> best;              ///< of all candidates so far; of a finished run the one that it chose
+    std::optional<double> baselineFitness;   ///< of all scales 1.0, when it was a candidate
+    std::int64_t evaluated = 0, failed = 0;  ///< candidates of the whole run
+    std::string lastFailure;                 ///< reason of the newest failed one
+};
+/// Empty for a run that is no search.
+[[nodiscard]] Result<RunPopulation> populationOf(store::StoreReader& store, const store::RunRow& run);
 
 /// A run of the data base as the user names it: a number, or "last". Usage otherwise.
 [[nodiscard]] Result<store::RunRow> findRun(store::StoreReader& store, const std::string& name);

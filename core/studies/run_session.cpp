@@ -23,10 +23,26 @@ void lowerPriority() {
     if (::getpriority(PRIO_PROCESS, 0) < kNice) ::setpriority(PRIO_PROCESS, 0, kNice);
 }
 
+Result<LoadedModel> takeModel(const ComputeSettings& compute, ProgressObserver& observer, std::stop_token stop,
+                              const LoadedModel* loaded) {
+    if (loaded) {
+        auto type = model::parseComputeType(compute.dtype);
+        if (!type) return fail(type.error());
+        auto path = resolveModelPath(compute.model);
+        if (!path) return fail(path.error());
+        const model::ComputeType wanted = type->value_or(model::defaultComputeType());
+        if (loaded->opened.path == *path && loaded->lm->computeType() == wanted &&
+            loaded->lm->device() == compute.device && loaded->opened.tokenizer) {
+            return *loaded;
+        }
+    }
+    return loadModel({compute.model, compute.dtype, compute.device, true}, observer, stop);
+}
+
 }  // namespace
 
 Result<Workbench> prepareWorkbench(const ComputeSettings& compute, const TaskSpec& task, std::int64_t generateCount,
-                                   ProgressObserver& observer, std::stop_token stop) {
+                                   ProgressObserver& observer, std::stop_token stop, const LoadedModel* loaded) {
     if (compute.workers < 1) {
         return fail(ErrorCode::Usage, fmt::format("--workers {} is too small; give at least 1", compute.workers));
     }
@@ -38,9 +54,9 @@ Result<Workbench> prepareWorkbench(const ComputeSettings& compute, const TaskSpe
     lowerPriority();
     auto prepared = prepareTask(task, generateCount);
     if (!prepared) return fail(prepared.error());
-    auto loaded = loadModel({compute.model, compute.dtype, compute.device, true}, observer, stop);
-    if (!loaded) return fail(loaded.error());
-    Workbench bench{std::move(*loaded), std::move(*prepared), *threads, 0};
+    auto taken = takeModel(compute, observer, stop, loaded);
+    if (!taken) return fail(taken.error());
+    Workbench bench{std::move(*taken), std::move(*prepared), *threads, 0};
     bench.batchSize = compute.batchSize.value_or(static_cast<int>(bench.task.positions.size()));
     return bench;
 }

@@ -28,10 +28,11 @@ struct Workbench {
 };
 
 /// Checks the settings before the model is loaded, so that a typing error costs no time. `generateCount`: items to
-/// generate when the task says no number.
+/// generate when the task says no number. `loaded`: a model in memory, which is used instead of loading when it is the
+/// one that the settings name, in their compute type and on their device.
 [[nodiscard]] Result<Workbench> prepareWorkbench(const ComputeSettings& compute, const TaskSpec& task,
                                                  std::int64_t generateCount, ProgressObserver& observer,
-                                                 std::stop_token stop);
+                                                 std::stop_token stop, const LoadedModel* loaded = nullptr);
 
 /// All items of the task; BadInput when every one is longer than the model's context.
 [[nodiscard]] Result<PromptPlan> planOfAllItems(const Workbench& bench);

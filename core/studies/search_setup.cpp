@@ -66,11 +66,11 @@ Result<void> checkCounts(const SearchRunSettings& settings) {
 }
 
 Result<PreparedSearch> prepareSearch(const SearchRunSettings& settings, const std::optional<tasks::Splits>& stored,
-                                     ProgressObserver& observer, std::stop_token stop) {
+                                     ProgressObserver& observer, std::stop_token stop, const LoadedModel* loaded) {
     if (auto ok = checkCounts(settings); !ok) return fail(ok.error());
     auto score = tasks::parseScoreKind(settings.score);
     if (!score) return fail(score.error());
-    auto bench = prepareWorkbench(settings.compute, settings.task, itemsNeeded(settings), observer, stop);
+    auto bench = prepareWorkbench(settings.compute, settings.task, itemsNeeded(settings), observer, stop, loaded);
     if (!bench) return fail(bench.error());
     const model::ModelConfig& config = bench->model.config();
     if (auto ok = search::checkSettings(settings.search, config.numLayers); !ok) return fail(ok.error());

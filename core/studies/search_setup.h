@@ -38,7 +38,8 @@ struct PreparedSearch {
 /// Loads the model and makes the splits, unless a resumed run brings its own (`stored`).
 [[nodiscard]] Result<PreparedSearch> prepareSearch(const SearchRunSettings& settings,
                                                    const std::optional<tasks::Splits>& stored,
-                                                   ProgressObserver& observer, std::stop_token stop);
+                                                   ProgressObserver& observer, std::stop_token stop,
+                                                   const LoadedModel* loaded = nullptr);
 
 [[nodiscard]] Result<void> writeSplits(store::StoreWriter& store, std::int64_t runId, const tasks::Splits& splits);
 /// Nothing when the run was killed before its splits were written.

@@ -36,8 +36,9 @@ void warnOfOtherMachine(const store::RunRow& run, const Workbench& bench, Progre
     }
 }
 
-Result<StoredCandidates> storedCandidates(store::StoreReader& reader, const store::RunRow& run) {
-    auto rows = reader.candidates(run.id);
+/// Call it after reopenRun, which forgets the failures that ended a run.
+Result<StoredCandidates> storedCandidates(store::StoreReader& reader, std::int64_t runId) {
+    auto rows = reader.candidates(runId);
     if (!rows) return fail(rows.error());
     StoredCandidates before;
     for (const store::CandidateRow& row : *rows) {
@@ -45,16 +46,14 @@ Result<StoredCandidates> storedCandidates(store::StoreReader& reader, const stor
         if (row.state == store::CandidateRow::State::Evaluated) before.evaluated.insert(place);
         if (row.state == store::CandidateRow::State::Failed) before.failed.emplace(place, row.reason);
     }
-    // Failures in a row ended this run, and the user resumes because their cause is mended: they are tried again.
-    if (run.state == store::RunState::Failed) before.failed.clear();
     return before;
 }
 
 }  // namespace
 
 Result<StudyOutcome> runSearch(const SearchRunSettings& settings, store::StoreWriter& store, ProgressObserver& observer,
-                               std::stop_token stop) {
-    auto prepared = prepareSearch(settings, std::nullopt, observer, stop);
+                               std::stop_token stop, const LoadedModel* loaded) {
+    auto prepared = prepareSearch(settings, std::nullopt, observer, stop, loaded);
     if (!prepared) return fail(prepared.error());
     auto runId = beginRun(store, prepared->bench, prepared->settings.compute, "search",
                           fmt::format("search on {}", prepared->bench.task.dataset.name), toJson(prepared->settings),
@@ -68,7 +67,7 @@ Result<StudyOutcome> runSearch(const SearchRunSettings& settings, store::StoreWr
 }
 
 Result<StudyOutcome> resumeSearch(std::int64_t runId, std::optional<int> workers, store::StoreWriter& store,
-                                  ProgressObserver& observer, std::stop_token stop) {
+                                  ProgressObserver& observer, std::stop_token stop, const LoadedModel* loaded) {
     store::StoreReader& reader = store.reader();
     auto run = reader.run(runId);
     if (!run) return fail(run.error());
@@ -88,7 +87,7 @@ Result<StudyOutcome> resumeSearch(std::int64_t runId, std::optional<int> workers
     if (workers) settings->compute.workers = *workers;
     auto splits = readSplits(reader, runId);
     if (!splits) return fail(splits.error());
-    auto prepared = prepareSearch(*settings, *splits, observer, stop);
+    auto prepared = prepareSearch(*settings, *splits, observer, stop, loaded);
     if (!prepared) return fail(prepared.error());
 
     auto model = reader.model(run->modelId);
@@ -110,11 +109,11 @@ Result<StudyOutcome> resumeSearch(std::int64_t runId, std::optional<int> workers
     same = requireSame("the prompt template", dataset->templateHash, tasks::kvTemplateHash(), dataset->name);
     if (!same) return fail(same.error());
     warnOfOtherMachine(*run, bench, observer);
-    auto before = storedCandidates(reader, *run);
-    if (!before) return fail(before.error());
     if (auto opened = store.reopenRun(runId, prepared->settings.compute.workers); !opened) return fail(opened.error());
     RunProgress progress(store, runId, observer, run->elapsedSeconds);
     return conductRun(store, runId, progress, [&]() -> Result<StudyOutcome> {
+        auto before = storedCandidates(reader, runId);
+        if (!before) return fail(before.error());
         if (auto done = writeSplits(store, runId, prepared->splits); !done) return fail(done.error());
         return SearchSitting(*prepared, store, progress, runId, std::move(*before)).run(run->elapsedSeconds, stop);
     });
@@ -147,8 +146,7 @@ Result<json> planSearch(const SearchRunSettings& settings) {
     const std::int64_t candidates = mostCandidates(settings.search);
     auto type = model::parseComputeType(settings.compute.dtype);
     if (!type) return fail(type.error());
-    const model::ComputeType compute =
-        type->value_or(model::hasNativeBFloat16() ? model::ComputeType::BFloat16 : model::ComputeType::Float32);
+    const model::ComputeType compute = type->value_or(model::defaultComputeType());
     return json{{"candidates", candidates},
                 {"prompts", candidates * prompts[0] + settings.finalists * prompts[1] + 2 * prompts[2]},
                 {"tokens", candidates * tokens[0] + settings.finalists * tokens[1] + 2 * tokens[2]},

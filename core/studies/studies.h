@@ -10,6 +10,7 @@
 #include "core/base/progress.h"
 #include "core/base/result.h"
 #include "core/store/store.h"
+#include "core/studies/model_setup.h"
 #include "core/studies/run_settings.h"
 
 /// The use-cases that write a run. Each is a plain function that blocks, reports progress, answers `stop` within a
@@ -28,16 +29,17 @@ struct StudyOutcome {
                                                  ProgressObserver& observer, std::stop_token stop);
 
 /// `search`: genetic search, selection, report, attention and deviation of baseline and winner; the profile is stored
-/// with the run.
+/// with the run. `loaded`: a model in memory that is used when it is the settings' own (prepareWorkbench).
 [[nodiscard]] Result<StudyOutcome> runSearch(const SearchRunSettings& settings, store::StoreWriter& store,
-                                             ProgressObserver& observer, std::stop_token stop);
+                                             ProgressObserver& observer, std::stop_token stop,
+                                             const LoadedModel* loaded = nullptr);
 
 /// `resume`: goes on with a stopped, interrupted or failed search; every finished item outcome is reused, and the
 /// history becomes what an uninterrupted run would have had. `workers` may differ from before. BadInput when the model
 /// file or the items are no longer the same (fingerprints); Usage when the run is no search or is finished.
 [[nodiscard]] Result<StudyOutcome> resumeSearch(std::int64_t runId, std::optional<int> workers,
                                                 store::StoreWriter& store, ProgressObserver& observer,
-                                                std::stop_token stop);
+                                                std::stop_token stop, const LoadedModel* loaded = nullptr);
 
 /// `search --dry-run`: effective settings, prompts, tokens and memory, without loading weights or writing anything.
 [[nodiscard]] Result<nlohmann::json> planSearch(const SearchRunSettings& settings);

@@ -44,6 +44,14 @@ std::string deviceDescription(const std::string& device) {
     return device == "cpu" ? processor().description() : device;
 }
 
+ComputeType defaultComputeType() {
+    return hasNativeBFloat16() ? ComputeType::BFloat16 : ComputeType::Float32;
+}
+
+std::vector<std::string> availableDevices() {
+    return {"cpu"};
+}
+
 Result<std::shared_ptr<const CausalLm>> loadCausalLm(std::shared_ptr<const WeightSource> weights,
                                                      const LoadOptions& options, ProgressObserver& observer,
                                                      std::stop_token stop) {
@@ -54,7 +62,7 @@ Result<std::shared_ptr<const CausalLm>> loadCausalLm(std::shared_ptr<const Weigh
     return guarded("loading the model", [&]() -> Result<std::shared_ptr<const CausalLm>> {
         auto model = std::make_shared<LoadedModel>();
         model->config = weights->config();
-        model->type = options.computeType.value_or(hasNativeBFloat16() ? ComputeType::BFloat16 : ComputeType::Float32);
+        model->type = options.computeType.value_or(defaultComputeType());
         auto loaded = loadDecoderWeights(weights, model->type, observer, stop);
         if (!loaded) return fail(loaded.error());
         model->weights = std::move(*loaded);

@@ -3,6 +3,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "core/model/causal_lm.h"
 
@@ -16,8 +17,12 @@ namespace lpes::model {
                                                                    ProgressObserver& observer,
                                                                    std::stop_token stop = {});
 
+/// Devices that loadCausalLm takes on this machine, "cpu" first.
+[[nodiscard]] std::vector<std::string> availableDevices();
 /// Does this processor multiply bfloat16 natively (AVX512-BF16 or AMX)?
 [[nodiscard]] bool hasNativeBFloat16();
+/// What "auto" means here: bfloat16 where the processor does it natively, else float32.
+[[nodiscard]] ComputeType defaultComputeType();
 /// "2.15.0", for run records.
 [[nodiscard]] std::string libTorchVersion();
 /// Processor's model name and the matrix instructions in use, for run records.

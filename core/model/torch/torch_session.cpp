@@ -9,6 +9,7 @@
 #include "core/model/torch/attention_probe.h"
 #include "core/model/torch/compute_scope.h"
 #include "core/model/torch/representation.h"
+#include "core/model/torch/representation_reference.h"
 #include "core/model/torch/request_checks.h"
 #include "core/model/torch/scale_gradient.h"
 #include "core/model/torch/token_scores.h"
@@ -19,6 +20,12 @@ namespace {
 /// Rows of logits that exist at one time.
 constexpr std::int64_t kHeadRows = 128;
 constexpr std::size_t kMinComparedRows = 3;
+
+tl::unexpected<Error> tooFewRows(int layer, std::size_t compared, std::size_t promptTokens) {
+    return fail(ErrorCode::Usage,
+                fmt::format("layer {} has only {} tokens to compare in a prompt of {}; use a longer prompt", layer,
+                            compared, promptTokens));
+}
 
 at::Tensor indexTensor(const std::vector<std::int64_t>& values) {
     return at::tensor(values, at::kLong);
@@ -173,9 +180,7 @@ Result<RepresentationComparison> TorchSession::compareRepresentations(std::span<
             Decoder::settle(other);
             const at::Tensor rows = comparedRows(one.hidden);
             if (static_cast<std::size_t>(rows.numel()) < kMinComparedRows) {
-                return fail(ErrorCode::Usage,
-                            fmt::format("layer {} has only {} tokens to compare in a prompt of {}; use a longer prompt",
-                                        layer, rows.numel(), prompt.size()));
+                return tooFewRows(layer, static_cast<std::size_t>(rows.numel()), prompt.size());
             }
             const at::Tensor x = one.hidden.index_select(0, rows), y = other.hidden.index_select(0, rows);
             result.deviation.push_back(1.0 - linearCka(x, y));
@@ -184,6 +189,92 @@ Result<RepresentationComparison> TorchSession::compareRepresentations(std::span<
         }
         return result;
     });
+}
+
+Result<std::shared_ptr<const RepresentationReference>> TorchSession::referenceRepresentation(
+    std::span<const TokenId> prompt, const LayerScales& scales, std::stop_token stop) {
+    if (auto r = checkIds(prompt, "prompt", config()); !r) return fail(r.error());
+    if (auto r = checkLength(prompt.size(), "prompt", config()); !r) return fail(r.error());
+    if (auto r = rope::checkScales(scales, config().numLayers); !r) return fail(r.error());
+    return computing("keeping representations", m_threads,
+                     [&]() -> Result<std::shared_ptr<const RepresentationReference>> {
+                         auto reference = std::make_shared<TorchReference>(m_model, static_cast<int>(prompt.size()));
+                         PackedTokens tokens = m_decoder.embed(std::span(&prompt, 1), 0);
+                         const auto layerTables = tables(scales, prompt.size());
+                         for (int layer = 0; layer < config().numLayers; ++layer) {
+                             if (stop.stop_requested()) throw StopRequested{};
+                             m_decoder.runLayer(layer, tokens, layerTables[static_cast<std::size_t>(layer)]);
+                             Decoder::settle(tokens);
+                             reference->add(tokens.hidden);
+                             const auto kept = static_cast<std::size_t>(reference->layers().back().comparedTokens());
+                             if (kept < kMinComparedRows) return tooFewRows(layer, kept, prompt.size());
+                         }
+                         return reference;
+                     });
+}
+
+Result<std::vector<PromptProbe>> TorchSession::probePrompts(std::span<const ProbedPrompt> batch,
+                                                            const LayerScales& scales, std::stop_token stop) {
+    if (batch.empty()) return fail(ErrorCode::Usage, "there are no prompts to probe; give at least one");
+    for (const ProbedPrompt& item : batch) {
+        if (auto r = checkProbedPrompt(item); !r) return fail(r.error());
+    }
+    if (auto r = rope::checkScales(scales, config().numLayers); !r) return fail(r.error());
+    return computing("probing prompts", m_threads, [&]() -> Result<std::vector<PromptProbe>> {
+        std::vector<std::span<const TokenId>> prompts;
+        std::size_t longest = 0;
+        bool compares = false;
+        for (const ProbedPrompt& item : batch) {
+            prompts.emplace_back(item.prompt);
+            longest = std::max(longest, item.prompt.size());
+            compares = compares || item.reference;
+        }
+        PackedTokens tokens = m_decoder.embed(prompts, 0);
+        const std::vector<Segment> segments = tokens.segments;
+        const auto layerTables = tables(scales, longest);
+        std::vector<PromptProbe> probes(batch.size());
+        const AttentionObserver observer = [&](int, const at::Tensor& queries, const at::Tensor& keys) {
+            for (std::size_t i = 0; i < batch.size(); ++i) {
+                probeLastRow(queries.narrow(1, segments[i].begin, segments[i].length),
+                             keys.narrow(1, segments[i].begin, segments[i].length), batch[i].spans,
+                             probes[i].attention);
+            }
+        };
+        const at::Tensor anyRow = indexTensor({0});
+        for (int layer = 0; layer < config().numLayers; ++layer) {
+            if (stop.stop_requested()) throw StopRequested{};
+            const auto index = static_cast<std::size_t>(layer);
+            // Attention alone needs nothing of the last layer's output.
+            const bool last = !compares && layer + 1 == config().numLayers;
+            m_decoder.runLayer(layer, tokens, layerTables[index], nullptr, last ? anyRow : at::Tensor(), observer);
+            if (!compares) continue;
+            Decoder::settle(tokens);
+            for (std::size_t i = 0; i < batch.size(); ++i) {
+                if (!batch[i].reference) continue;
+                const auto& kept = static_cast<const TorchReference&>(*batch[i].reference);
+                probes[i].deviation.push_back(
+                    kept.layers()[index].deviation(tokens.hidden.narrow(0, segments[i].begin, segments[i].length)));
+            }
+        }
+        return probes;
+    });
+}
+
+Result<void> TorchSession::checkProbedPrompt(const ProbedPrompt& item) const {
+    if (auto r = checkIds(item.prompt, "prompt", config()); !r) return fail(r.error());
+    if (auto r = checkLength(item.prompt.size(), "prompt", config()); !r) return fail(r.error());
+    if (auto r = checkSpans(item.spans, item.prompt.size()); !r) return fail(r.error());
+    if (!item.reference) return {};
+    const auto* kept = dynamic_cast<const TorchReference*>(item.reference.get());
+    if (!kept || !kept->belongsTo(m_model.get())) {
+        return fail(ErrorCode::Usage, "the reference representation is of another model; make it anew");
+    }
+    if (kept->promptTokens() != static_cast<int>(item.prompt.size())) {
+        return fail(ErrorCode::Usage,
+                    fmt::format("the reference representation is of a prompt of {} tokens, this one has {}",
+                                kept->promptTokens(), item.prompt.size()));
+    }
+    return {};
 }
 
 Result<ScaleGradient> TorchSession::scaleGradient(const ScoredPrompt& prompt, const LayerScales& scales,

@@ -33,6 +33,11 @@ class TorchSession final : public ModelSession {
     Result<RepresentationComparison> compareRepresentations(std::span<const TokenId> prompt,
                                                             const LayerScales& reference, const LayerScales& scales,
                                                             std::stop_token stop) override;
+    Result<std::shared_ptr<const RepresentationReference>> referenceRepresentation(std::span<const TokenId> prompt,
+                                                                                   const LayerScales& scales,
+                                                                                   std::stop_token stop) override;
+    Result<std::vector<PromptProbe>> probePrompts(std::span<const ProbedPrompt> batch, const LayerScales& scales,
+                                                  std::stop_token stop) override;
     Result<ScaleGradient> scaleGradient(const ScoredPrompt& prompt, const LayerScales& scales,
                                         std::stop_token stop) override;
 
@@ -47,6 +52,7 @@ class TorchSession final : public ModelSession {
 
   private:
     [[nodiscard]] const ModelConfig& config() const { return m_model->config; }
+    [[nodiscard]] Result<void> checkProbedPrompt(const ProbedPrompt& item) const;
     [[nodiscard]] std::vector<RotaryTable> tables(const LayerScales& scales, std::size_t positions);
     /// Runs one prompt through all layers.
     [[nodiscard]] PackedTokens run(std::span<const TokenId> ids, const LayerScales& scales, const std::stop_token& stop,

@@ -1,0 +1,61 @@
+#include "core/model/torch/representation_reference.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/model/torch/representation.h"
+
+namespace lpes::model {
+namespace {
+
+double squaredNorm(const at::Tensor& matrix) {
+    return matrix.pow(2).sum(at::kDouble).item<double>();
+}
+
+}  // namespace
+
+at::Tensor KernelSide::centred(const at::Tensor& hidden) const {
+    const at::Tensor rows = hidden.index_select(0, m_rows).to(at::kFloat);
+    return rows - rows.mean(0, true);
+}
+
+KernelSide::KernelSide(const at::Tensor& hidden) : m_rows(comparedRows(hidden)) {
+    const at::Tensor rows = centred(hidden);
+    m_gram = rows.size(0) < rows.size(1);
+    m_kernel = m_gram ? at::mm(rows, rows.t()) : rows;
+    m_square = m_gram ? squaredNorm(m_kernel) : squaredNorm(at::mm(rows.t(), rows));
+}
+
+double KernelSide::deviation(const at::Tensor& hidden) const {
+    const at::Tensor rows = centred(hidden);
+    double cross = 0.0, square = 0.0;
+    if (m_gram) {
+        // One pass over both matrices: a handful of library calls would cost more than the product itself.
+        const at::Tensor other = at::mm(rows, rows.t());
+        const float* a = m_kernel.const_data_ptr<float>();
+        const float* b = other.const_data_ptr<float>();
+        for (std::int64_t i = 0; i < other.numel(); ++i) {
+            cross += static_cast<double>(a[i]) * b[i];
+            square += static_cast<double>(b[i]) * b[i];
+        }
+    } else {
+        cross = squaredNorm(at::mm(rows.t(), m_kernel));
+        square = squaredNorm(at::mm(rows.t(), rows));
+    }
+    if (m_square == 0.0 || square == 0.0) return m_square == square ? 0.0 : 1.0;
+    return std::max(0.0, 1.0 - cross / std::sqrt(m_square * square));
+}
+
+std::int64_t KernelSide::bytes() const {
+    return static_cast<std::int64_t>(m_kernel.nbytes() + m_rows.nbytes());
+}
+
+std::int64_t TorchReference::bytes() const {
+    std::int64_t sum = 0;
+    for (const KernelSide& layer : m_layers) sum += layer.bytes();
+    return sum;
+}
+
+}  // namespace lpes::model
