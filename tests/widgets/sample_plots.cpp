@@ -1,8 +1,5 @@
 #include "tests/widgets/sample_plots.h"
 
-#include <unistd.h>
-
-#include <QApplication>
 #include <cmath>
 #include <limits>
 
@@ -11,31 +8,6 @@ namespace {
 
 using analysis::SeriesRole;
 constexpr int kLayers = 30;
-
-// One application for all tests; a warning of Qt's is a failure of the test that caused it.
-class QtEnvironment : public testing::Environment {
-  public:
-    void SetUp() override {
-        qputenv("QT_QPA_PLATFORM", "offscreen");
-        qInstallMessageHandler([](QtMsgType type, const QMessageLogContext&, const QString& message) {
-            if (type == QtDebugMsg || type == QtInfoMsg) return;
-            if (message.contains(QStringLiteral("XDG_RUNTIME_DIR"))) return;
-            ADD_FAILURE() << "Qt says: " << message.toStdString();
-        });
-        m_application = new QApplication(m_argc, m_argv);
-    }
-    void TearDown() override {
-        delete m_application;
-        qInstallMessageHandler(nullptr);
-    }
-
-  private:
-    int m_argc = 1;
-    char m_name[5] = "test";
-    char* m_argv[2] = {m_name, nullptr};
-    QApplication* m_application = nullptr;
-};
-[[maybe_unused]] const auto* const kEnvironment = testing::AddGlobalTestEnvironment(new QtEnvironment);
 
 std::string subtitle() {
     return "SmolLM2-135M · key-value retrieval, 40 records · 40 report items · run 7";

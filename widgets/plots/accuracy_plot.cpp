@@ -50,7 +50,8 @@ Places placesOf(const std::vector<Series>& series) {
 }
 
 // Tick labels that would touch their neighbour lose their second line, then every second label goes.
-QSharedPointer<QCPAxisTickerText> ticksFor(const PlotBuilder& build, const Places& places, double pixels) {
+QSharedPointer<QCPAxisTickerText> ticksFor(const PlotBuilder& build, const Places& places, double pixels,
+                                           bool oneLine) {
     const QFontMetricsF metrics(build.theme().font(-1));
     const double perUnit = pixels / (std::max(places.high - places.low, 1e-9) * 1.3);
     const auto fits = [&](const QMap<double, QString>& labels) {
@@ -67,7 +68,7 @@ QSharedPointer<QCPAxisTickerText> ticksFor(const PlotBuilder& build, const Place
         return true;
     };
     QMap<double, QString> labels = places.labels;
-    if (!fits(labels)) {
+    if (oneLine || !fits(labels)) {
         for (QString& label : labels) label = label.section(QLatin1Char('\n'), 0, 0);
     }
     while (labels.size() > 2 && !fits(labels)) {
@@ -109,19 +110,25 @@ void buildAccuracy(PlotBuilder& build, const AccuracyPlot& data) {
     if (accuracy.empty() && nll.empty()) return build.empty(QStringLiteral("no item has been evaluated"));
 
     const Places places = placesOf(data.series);
-    const bool beside = !build.compact() && places.labels.size() <= 8;
+    // A dock that is too low for both panels below each other and too narrow for both beside each other shows the
+    // accuracy alone; the losses are a hover away.
+    const bool low = build.lower(320);
+    const bool beside = (low ? build.width() >= 520 : !build.compact()) && places.labels.size() <= 8;
+    const bool alone = low && !beside;
     const QString xLabel = QStringLiteral("evidence position");
     QCPAxisRect* left = build.panel(0, 0, xLabel, QStringLiteral("accuracy"));
     QCPAxisRect* right =
-        build.panel(beside ? 0 : 1, beside ? 1 : 0, xLabel, QStringLiteral("answer NLL (nats per token)"));
+        alone ? nullptr
+              : build.panel(beside ? 0 : 1, beside ? 1 : 0, xLabel, QStringLiteral("answer NLL (nats per token)"));
     build.bodyHeight(beside ? 250 : (build.compact() ? 400 : 430));
-    if (!beside) build.label(left, left->axis(QCPAxis::atBottom), QString());
+    if (!beside && !alone) build.label(left, left->axis(QCPAxis::atBottom), QString());
 
     const double size = std::max(places.high - places.low, places.labels.size() > 1 ? 1e-9 : 1.0);
     const double pixels = (beside ? build.width() / 2.0 : build.width()) - 70.0;
     for (QCPAxisRect* panel : {left, right}) {
+        if (!panel) continue;
         QCPAxis* bottom = panel->axis(QCPAxis::atBottom);
-        bottom->setTicker(ticksFor(build, places, pixels));
+        bottom->setTicker(ticksFor(build, places, pixels, low));
         bottom->setSubTicks(false);
         const double room = (places.labels.size() > 5 ? 0.06 : 0.15) * size;
         bottom->setRange(places.low - room, places.high + room);
@@ -129,10 +136,13 @@ void buildAccuracy(PlotBuilder& build, const AccuracyPlot& data) {
     // A fraction is shown from 0 to 1, with room for the markers at both ends.
     left->axis(QCPAxis::atLeft)->setRange(-0.03, 1.03);
     auto fifths = QSharedPointer<QCPAxisTickerFixed>::create();
-    fifths->setTickStep(0.2);
+    fifths->setTickStep(low ? 0.25 : 0.2);
     left->axis(QCPAxis::atLeft)->setTicker(fifths);
     left->axis(QCPAxis::atLeft)->setSubTicks(false);
-    right->axis(QCPAxis::atLeft)->setRange(nll.padded(0.12));
+    if (right) {
+        right->axis(QCPAxis::atLeft)->setRange(nll.padded(0.12));
+        if (low) right->axis(QCPAxis::atLeft)->ticker()->setTickCount(4);
+    }
 
     const std::vector<SeriesStyle> styles = stylesOf(build.theme(), data.series);
     const auto count = static_cast<double>(data.series.size());
@@ -154,12 +164,15 @@ void buildAccuracy(PlotBuilder& build, const AccuracyPlot& data) {
             build.readout(left, shifted, point.accuracy,
                           QString(where % QStringLiteral("accuracy ") % shortNumber(point.accuracy) %
                                   QStringLiteral(" [") % shortNumber(point.low) % QStringLiteral(", ") %
-                                  shortNumber(point.high) % QStringLiteral("] · n = ") % QString::number(point.n)));
+                                  shortNumber(point.high) % QStringLiteral("] · n = ") % QString::number(point.n) %
+                                  (right ? QString()
+                                         : QString(QStringLiteral(" · answer NLL ") % shortNumber(point.answerNll)))));
+            if (!right) continue;
             build.readout(right, x, point.answerNll,
                           QString(where % QStringLiteral("answer NLL ") % shortNumber(point.answerNll)));
         }
         build.errorBars(left, bars, styles[s]);
-        build.line(right, losses, styles[s].pen, styles[s].marker);
+        if (right) build.line(right, losses, styles[s].pen, styles[s].marker);
         build.legend(QString(text(series.name) % itemsOf(series)), styles[s].pen, styles[s].marker);
     }
     build.note(QStringLiteral("bars: Wilson 95 % intervals"));

@@ -16,6 +16,12 @@ double floorOf(const Extent& core, const Extent& all) {
     return std::max(all.low, core.low - 1.5 * interesting);
 }
 
+// Where the axis is short a long description gives way to one word; the unit stays.
+QString shortLabel(const QString& label) {
+    const qsizetype unit = label.indexOf(QStringLiteral(" ("));
+    return unit > 24 ? QString(QStringLiteral("fitness") % label.mid(unit)) : label;
+}
+
 }  // namespace
 
 void buildConvergence(PlotBuilder& build, const ConvergencePlot& data) {
@@ -39,15 +45,21 @@ void buildConvergence(PlotBuilder& build, const ConvergencePlot& data) {
     if (baseline) core.add(data.baselineFitness);
     all.add(core.low);
     all.add(core.high);
-    if (core.empty()) core = all;
+    // Before the first generation is complete every candidate is news.
+    if (data.generations.empty()) core = all;
     const double floor = floorOf(core, all);
 
     const Theme& theme = build.theme();
     const std::vector<analysis::SeriesRole> roles{analysis::SeriesRole::Best, analysis::SeriesRole::Current,
                                                   analysis::SeriesRole::Baseline};
     const std::vector<SeriesStyle> styles = seriesStyles(theme, roles);
-    QCPAxisRect* panel = build.panel(0, 0, QString(), text(data.fitnessLabel.empty() ? "fitness" : data.fitnessLabel));
-    QCPAxisRect* lower = build.panel(1, 0, QStringLiteral("generation"), QStringLiteral("diversity"));
+    // A low dock has no room for a second panel; there the diversity is a hover away.
+    const bool alone = build.lower(300);
+    const QString xLabel = QStringLiteral("generation");
+    QString label = text(data.fitnessLabel.empty() ? "fitness" : data.fitnessLabel);
+    if (alone && !data.fitnessLabel.empty()) label = shortLabel(label);
+    QCPAxisRect* panel = build.panel(0, 0, alone ? xLabel : QString(), label);
+    QCPAxisRect* lower = alone ? nullptr : build.panel(1, 0, xLabel, QStringLiteral("|Δs|"));
     build.rowWeight(0, 3.4);
     const int height = build.compact() ? 300 : 340;
     build.bodyHeight(height);
@@ -63,8 +75,11 @@ void buildConvergence(PlotBuilder& build, const ConvergencePlot& data) {
             QString(QStringLiteral("generation ") % QString::number(g.generation) % QStringLiteral(": "));
         build.readout(panel, x, g.best,
                       QString(where % QStringLiteral("best ") % shortNumber(g.best, 4) % QStringLiteral(" · mean ") %
-                              shortNumber(g.mean, 4) % QStringLiteral(" · worst ") % shortNumber(g.worst, 4)));
-        build.readout(lower, x, g.diversity, QString(where % QStringLiteral("diversity ") % shortNumber(g.diversity)));
+                              shortNumber(g.mean, 4) % QStringLiteral(" · worst ") % shortNumber(g.worst, 4) %
+                              QStringLiteral(" · diversity ") % shortNumber(g.diversity)));
+        if (lower)
+            build.readout(lower, x, g.diversity,
+                          QString(where % QStringLiteral("diversity ") % shortNumber(g.diversity)));
     }
     QColor fill = styles[1].color;
     fill.setAlphaF(theme.dark ? 0.22F : 0.13F);
@@ -96,7 +111,7 @@ void buildConvergence(PlotBuilder& build, const ConvergencePlot& data) {
     const QPen spreadPen(theme.text, theme.dataWidth);
     const QCPScatterStyle spreadMark(QCPScatterStyle::ssDisc, QPen(theme.text), QBrush(theme.text),
                                      theme.markerSize * 0.7);
-    build.line(lower, spread, spreadPen, spreadMark);
+    if (lower) build.line(lower, spread, spreadPen, spreadMark);
 
     Extent shown;
     shown.add(floor);
@@ -106,19 +121,22 @@ void buildConvergence(PlotBuilder& build, const ConvergencePlot& data) {
     fromZero.add(0.0);
     QCPRange range = fromZero.padded(0.12);
     range.lower = 0.0;
-    lower->axis(QCPAxis::atLeft)->setRange(range);
-    lower->axis(QCPAxis::atLeft)->ticker()->setTickCount(3);
     for (QCPAxisRect* one : {panel, lower}) {
+        if (!one) continue;
         QCPAxis* bottom = one->axis(QCPAxis::atBottom);
         bottom->setTicker(QSharedPointer<IntegerTicker>::create());
         bottom->ticker()->setTickCount(build.compact() ? 8 : 12);
         bottom->setRange(generations.low - 0.4, generations.high + 0.4);
     }
-    panel->axis(QCPAxis::atBottom)->setTickLabels(false);
-    QObject::connect(panel->axis(QCPAxis::atBottom), qOverload<const QCPRange&>(&QCPAxis::rangeChanged),
-                     lower->axis(QCPAxis::atBottom), qOverload<const QCPRange&>(&QCPAxis::setRange));
-    QObject::connect(lower->axis(QCPAxis::atBottom), qOverload<const QCPRange&>(&QCPAxis::rangeChanged),
-                     panel->axis(QCPAxis::atBottom), qOverload<const QCPRange&>(&QCPAxis::setRange));
+    if (lower) {
+        lower->axis(QCPAxis::atLeft)->setRange(range);
+        lower->axis(QCPAxis::atLeft)->ticker()->setTickCount(3);
+        panel->axis(QCPAxis::atBottom)->setTickLabels(false);
+        QObject::connect(panel->axis(QCPAxis::atBottom), qOverload<const QCPRange&>(&QCPAxis::rangeChanged),
+                         lower->axis(QCPAxis::atBottom), qOverload<const QCPRange&>(&QCPAxis::setRange));
+        QObject::connect(lower->axis(QCPAxis::atBottom), qOverload<const QCPRange&>(&QCPAxis::rangeChanged),
+                         panel->axis(QCPAxis::atBottom), qOverload<const QCPRange&>(&QCPAxis::setRange));
+    }
 
     build.legend(QStringLiteral("best"), styles[0].pen, styles[0].marker);
     build.legend(QStringLiteral("mean"), meanPen, styles[1].marker);
@@ -129,7 +147,7 @@ void buildConvergence(PlotBuilder& build, const ConvergencePlot& data) {
                      Qt::NoPen, point);
     }
     if (baseline) build.legend(QStringLiteral("baseline (all scales 1)"), styles[2].pen);
-    if (!diversity.empty()) {
+    if (lower && !diversity.empty()) {
         build.legend(QStringLiteral("diversity: mean |Δs| between candidates"), spreadPen, spreadMark);
     }
     if (below > 0)

@@ -60,7 +60,7 @@ void drawMeaning(PlotBuilder& build, QCPAxisRect* panel, int trainedContext) {
 }
 
 void drawDepthAxis(PlotBuilder& build, QCPAxisRect* panel, std::size_t layers) {
-    if (layers < 2) return;
+    if (layers < 2 || build.lower(260)) return;
     QCPAxis* bottom = panel->axis(QCPAxis::atBottom);
     QCPAxis* top = panel->axis(QCPAxis::atTop);
     const double last = static_cast<double>(layers) - 1.0;

@@ -61,7 +61,9 @@ void buildDeviation(PlotBuilder& build, const DeviationPlot& data) {
     if (values.empty()) return build.empty(QStringLiteral("no layer's deviation has been measured"));
 
     const Theme& theme = build.theme();
-    QCPAxisRect* panel = build.panel(0, 0, QStringLiteral("layer"), QStringLiteral("structure deviation 1 − CKA"));
+    QCPAxisRect* panel =
+        build.panel(0, 0, QStringLiteral("layer"),
+                    build.lower(260) ? QStringLiteral("1 − CKA") : QStringLiteral("structure deviation 1 − CKA"));
     QCPAxis* bottom = panel->axis(QCPAxis::atBottom);
     QCPAxis* left = panel->axis(QCPAxis::atLeft);
     bottom->setTicker(QSharedPointer<IntegerTicker>::create());
@@ -80,6 +82,7 @@ void buildDeviation(PlotBuilder& build, const DeviationPlot& data) {
     left->setRange(scale.range);
 
     const std::vector<SeriesStyle> styles = stylesOf(theme, data.series);
+    bool banded = false;  // too few prompts have no interval worth the name
     for (std::size_t i = 0; i < data.series.size(); ++i) {
         const DeviationPlot::Series& series = data.series[i];
         Points line, low, high;
@@ -90,12 +93,16 @@ void buildDeviation(PlotBuilder& build, const DeviationPlot& data) {
             line.emplace_back(x, drawn ? value : std::numeric_limits<double>::quiet_NaN());
             low.emplace_back(x, std::max(series.low[layer], scale.range.lower));
             high.emplace_back(x, std::max(series.high[layer], scale.range.lower));
+            const bool known = std::isfinite(series.low[layer]) && std::isfinite(series.high[layer]);
+            banded = banded || known;
             if (drawn) {
-                build.readout(panel, x, value,
-                              QString(text(series.name) % QStringLiteral(": layer ") % QString::number(layer) %
-                                      QStringLiteral(" · ") % shortNumber(value) % QStringLiteral(" [") %
-                                      shortNumber(series.low[layer]) % QStringLiteral(", ") %
-                                      shortNumber(series.high[layer]) % QStringLiteral("]")));
+                QString words(text(series.name) % QStringLiteral(": layer ") % QString::number(layer) %
+                              QStringLiteral(" · ") % shortNumber(value));
+                if (known) {
+                    words += QString(QStringLiteral(" [") % shortNumber(series.low[layer]) % QStringLiteral(", ") %
+                                     shortNumber(series.high[layer]) % QStringLiteral("]"));
+                }
+                build.readout(panel, x, value, words);
             }
         }
         QColor fill = styles[i].color;
@@ -106,7 +113,7 @@ void buildDeviation(PlotBuilder& build, const DeviationPlot& data) {
         build.line(panel, line, styles[i].pen, marker);
         build.legend(text(series.name), styles[i].pen, styles[i].marker);
     }
-    build.legendPatch(QStringLiteral("bands: 95 % bootstrap interval"), QColor(128, 128, 128, 90));
+    if (banded) build.legendPatch(QStringLiteral("bands: 95 % bootstrap interval"), QColor(128, 128, 128, 90));
 }
 
 }  // namespace lpes::widgets

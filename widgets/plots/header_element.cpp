@@ -11,6 +11,10 @@ constexpr double kSampleWidth = 26.0, kSampleGap = 5.0, kEntryGap = 16.0;
 
 }  // namespace
 
+bool HeaderElement::Entry::hasSample() const {
+    return line.style() != Qt::NoPen || patch.style() != Qt::NoBrush || !marker.isNone();
+}
+
 QStringList wrapText(const QString& text, const QFont& font, double width) {
     const QFontMetricsF metrics(font);
     QStringList lines;
@@ -64,9 +68,10 @@ void HeaderElement::setWidth(int width) {
     const QFont font = m_theme.font(-1);
     const QFontMetricsF metrics(font);
     double x = 0.0, rowHeight = 0.0;
-    if (!m_entries.empty()) y += 5.0;
+    if (!m_entries.empty() && y > 0.0) y += 5.0;
     for (std::size_t i = 0; i < m_entries.size(); ++i) {
-        const double textLeft = kSampleWidth + kSampleGap;
+        const bool sample = m_entries[i].hasSample();
+        const double textLeft = sample ? kSampleWidth + kSampleGap : 0.0;
         const QStringList lines = wrapText(m_entries[i].text, font, std::max(20.0, width - textLeft));
         double textWidth = 0.0;
         for (const QString& line : lines) textWidth = std::max(textWidth, metrics.horizontalAdvance(line));
@@ -78,7 +83,7 @@ void HeaderElement::setWidth(int width) {
         m_samples.push_back({i, QRectF(x, y, kSampleWidth, metrics.height())});
         for (qsizetype k = 0; k < lines.size(); ++k) {
             m_lines.push_back(
-                {lines[k], font, m_theme.text,
+                {lines[k], font, sample ? m_theme.text : m_theme.mutedText,
                  QPointF(x + textLeft, y + static_cast<double>(k) * metrics.height() + metrics.ascent())});
         }
         rowHeight =

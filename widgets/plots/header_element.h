@@ -8,7 +8,8 @@
 namespace lpes::widgets {
 
 /// What stands above the panels: title, subtitle and a legend that flows over as many rows as it needs, so that it
-/// never covers data. Nothing is cut off: long texts wrap. GUI thread only.
+/// never covers data. Nothing is cut off: long texts wrap. Without a title (a pane says it elsewhere) the legend starts
+/// at the top. GUI thread only.
 class HeaderElement : public QCPLayoutElement {
   public:
     struct Entry {
@@ -16,6 +17,7 @@ class HeaderElement : public QCPLayoutElement {
         QPen line = QPen(Qt::NoPen);
         QBrush patch = QBrush(Qt::NoBrush);
         QCPScatterStyle marker = QCPScatterStyle(QCPScatterStyle::ssNone);
+        [[nodiscard]] bool hasSample() const;  ///< false: words alone
     };
 
     HeaderElement(QCustomPlot* plot, const Theme& theme);

@@ -13,6 +13,20 @@ QCPMarginGroup* groupAt(QList<QCPMarginGroup*>& groups, int index, QCustomPlot& 
     return groups[index];
 }
 
+void setWeight(std::vector<double>& weights, int index, double weight) {
+    if (weights.size() <= static_cast<std::size_t>(index)) weights.resize(static_cast<std::size_t>(index) + 1, 1.0);
+    weights[static_cast<std::size_t>(index)] = weight;
+}
+
+// The frame's other three sides are axes of a private axis rect.
+void styleFrame(QCPColorScale* scale, const Theme& theme) {
+    for (QCPLayoutElement* part : scale->elements(true)) {
+        if (auto* frame = qobject_cast<QCPAxisRect*>(part)) {
+            for (QCPAxis* axis : frame->axes()) axis->setBasePen(QPen(theme.axis, theme.axisWidth));
+        }
+    }
+}
+
 // A centred text in place of panels.
 class Notice : public QCPLayoutElement {
   public:
@@ -61,10 +75,11 @@ QCPRange Extent::padded(double share) const {
     return {low - room, high + room};
 }
 
-PlotBuilder::PlotBuilder(QCustomPlot& plot, const Theme& theme, int width)
+PlotBuilder::PlotBuilder(QCustomPlot& plot, const Theme& theme, int width, int height)
     : m_plot(plot),
       m_theme(theme),
       m_width(width),
+      m_height(height),
       m_compact(width < kCompactBelow),
       m_header(new HeaderElement(&plot, theme)),
       m_panels(new QCPLayoutGrid) {
@@ -83,6 +98,10 @@ void PlotBuilder::title(const std::string& title, const std::string& subtitle) {
 }
 
 void PlotBuilder::note(const QString& sentence) {
+    if (m_title.isEmpty() && m_subtitle.isEmpty()) {
+        m_header->addEntry({sentence});
+        return;
+    }
     if (!m_subtitle.isEmpty()) m_subtitle += QStringLiteral(" · ");
     m_subtitle += sentence;
     m_header->setTitle(m_title, m_subtitle);
@@ -151,9 +170,11 @@ void PlotBuilder::label(QCPAxisRect* panel, QCPAxis* axis, const QString& words)
 }
 
 void PlotBuilder::rowWeight(int row, double weight) {
-    if (m_rowWeights.size() <= static_cast<std::size_t>(row))
-        m_rowWeights.resize(static_cast<std::size_t>(row) + 1, 1.0);
-    m_rowWeights[static_cast<std::size_t>(row)] = weight;
+    setWeight(m_rowWeights, row, weight);
+}
+
+void PlotBuilder::columnWeight(int column, double weight) {
+    setWeight(m_columnWeights, column, weight);
 }
 
 QCPColorScale* PlotBuilder::colorScale(const QString& label) {
@@ -166,13 +187,26 @@ QCPColorScale* PlotBuilder::colorScale(const QString& label) {
     m_plot.plotLayout()->addElement(2, 0, scale);
     styleAxis(scale->axis());
     scale->axis()->setLabelFont(m_theme.font(-1));
-    // The frame's other three sides are axes of a private axis rect.
-    for (QCPLayoutElement* part : scale->elements(true)) {
-        if (auto* frame = qobject_cast<QCPAxisRect*>(part)) {
-            for (QCPAxis* axis : frame->axes()) axis->setBasePen(QPen(m_theme.axis, m_theme.axisWidth));
-        }
-    }
+    styleFrame(scale, m_theme);
     scale->setMargins(QMargins(40, 2, 40, 2));
+    return scale;
+}
+
+QCPColorScale* PlotBuilder::colorScaleBeside(const QString& label) {
+    auto* scale = new QCPColorScale(&m_plot);
+    scale->setType(QCPAxis::atRight);
+    scale->setBarWidth(9);
+    scale->setLabel(label);
+    scale->setRangeDrag(false);
+    scale->setRangeZoom(false);
+    m_plot.plotLayout()->setColumnSpacing(4);
+    m_plot.plotLayout()->addElement(1, 1, scale);
+    styleAxis(scale->axis());
+    scale->axis()->setLabelFont(m_theme.font(-1));
+    scale->axis()->ticker()->setTickCount(3);
+    styleFrame(scale, m_theme);
+    scale->setMargins(QMargins(0, 0, 0, 0));
+    scale->setMarginGroup(QCP::msTop | QCP::msBottom, groupAt(m_rowGroups, 0, m_plot));
     return scale;
 }
 

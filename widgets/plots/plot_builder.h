@@ -42,17 +42,22 @@ struct Readout {
 /// line), because QCustomPlot does not cope with them. Lives as long as one picture is built; GUI thread only.
 class PlotBuilder {
   public:
-    /// width: logical pixels the picture will have; below 440 (116 mm) panels go below each other.
-    PlotBuilder(QCustomPlot& plot, const Theme& theme, int width);
+    /// width: logical pixels the picture will have; below 440 (116 mm) panels go below each other. height: of the whole
+    /// picture where a dock fixes it, 0 where the plot may have the height that suits it.
+    PlotBuilder(QCustomPlot& plot, const Theme& theme, int width, int height = 0);
 
     [[nodiscard]] const Theme& theme() const { return m_theme; }
     [[nodiscard]] bool compact() const { return m_compact; }
     [[nodiscard]] int width() const { return m_width; }
+    /// A dock leaves less height than the plot's full form needs: draw the short form, in which one row of panels gets
+    /// everything.
+    [[nodiscard]] bool lower(int thanHeight) const { return m_height > 0 && m_height < thanHeight; }
     [[nodiscard]] HeaderElement& header() { return *m_header; }
     [[nodiscard]] QCustomPlot& plot() { return m_plot; }
 
     void title(const std::string& title, const std::string& subtitle);
-    /// One more sentence at the end of the subtitle: what was left out of the picture, and why.
+    /// One more sentence at the end of the subtitle (of the legend where there is no title): what was left out of the
+    /// picture, and why.
     void note(const QString& sentence);
     void legend(const QString& text, const QPen& line, const QCPScatterStyle& marker = QCPScatterStyle::ssNone);
     void legendPatch(const QString& text, const QColor& color);
@@ -64,11 +69,14 @@ class PlotBuilder {
     void caption(QCPAxisRect* panel, const QString& text);
     /// A horizontal colour scale below all panels.
     QCPColorScale* colorScale(const QString& label);
+    /// An upright one at the right of all panels, as high as the first row's.
+    QCPColorScale* colorScaleBeside(const QString& label);
     void styleAxis(QCPAxis* axis) const;
     /// Long labels are broken to the length of their axis once that is known.
     void label(QCPAxisRect* panel, QCPAxis* axis, const QString& words);
     /// Inner heights of the rows relate like their weights (1 unless set).
     void rowWeight(int row, double weight);
+    void columnWeight(int column, double weight);  ///< the same for the columns' inner widths
     /// Height of everything below the header in an automatic layout, logical pixels.
     void bodyHeight(int height) { m_bodyHeight = height; }
 
@@ -97,11 +105,12 @@ class PlotBuilder {
     [[nodiscard]] const std::vector<Readout>& readouts() const { return m_readouts; }
     [[nodiscard]] const std::vector<AxisLabel>& labels() const { return m_labels; }
     [[nodiscard]] const std::vector<double>& rowWeights() const { return m_rowWeights; }
+    [[nodiscard]] const std::vector<double>& columnWeights() const { return m_columnWeights; }
 
   private:
     QCustomPlot& m_plot;
     Theme m_theme;
-    int m_width;
+    int m_width, m_height;
     bool m_compact;
     int m_bodyHeight = 300;
     QString m_title, m_subtitle;
@@ -110,7 +119,7 @@ class PlotBuilder {
     QList<QCPMarginGroup*> m_columnGroups, m_rowGroups;
     std::vector<Readout> m_readouts;
     std::vector<AxisLabel> m_labels;
-    std::vector<double> m_rowWeights;
+    std::vector<double> m_rowWeights, m_columnWeights;
 };
 
 /// UTF-8 from core.

@@ -1,10 +1,9 @@
 #include "widgets/plots/plot_view.h"
 
 #include <QFontMetricsF>
-#include <QMouseEvent>
-#include <QToolTip>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace lpes::widgets {
 namespace {
@@ -32,22 +31,71 @@ PlotView::PlotView(analysis::PlotData data, Theme theme, QWidget* parent)
     setInteractions(QCP::iRangeDrag | QCP::iRangeZoom);
     setMouseTracking(true);
     setMinimumSize(120, 90);
-    rebuild(std::max(width(), 120));
+    setFocusPolicy(Qt::StrongFocus);
+    rebuild(std::max(width(), 120), 0);
 }
 
-void PlotView::setData(analysis::PlotData data) {
+void PlotView::setData(analysis::PlotData data, bool keepZoom) {
     m_data = std::move(data);
-    rebuild(m_builtWidth);
-    replot(rpQueuedReplot);
+    if (m_dragging) {
+        // One call without keepZoom means other data: later ones cannot bring the old zoom back.
+        if (m_waiting != Waiting::Redraw) m_waiting = keepZoom ? Waiting::RedrawKeepingZoom : Waiting::Redraw;
+        return;
+    }
+    refresh(keepZoom);
 }
 
 void PlotView::setTheme(Theme theme) {
     m_theme = std::move(theme);
-    rebuild(m_builtWidth);
+    refresh(true);
+}
+
+void PlotView::setFaded(bool faded) {
+    if (m_faded == faded) return;
+    m_faded = faded;
+    update();
+}
+
+bool PlotView::zoomed() const {
+    return std::any_of(m_home.begin(), m_home.end(), [](const Home& home) { return home.axis->range() != home.range; });
+}
+
+void PlotView::resetZoom() {
+    refresh(false);
+}
+
+void PlotView::refresh(bool keepZoom) {
+    struct Kept {
+        std::size_t index;
+        Home home;
+        QCPRange range;
+    };
+    std::vector<Kept> kept;
+    const std::size_t kind = m_builtKind, axes = m_home.size();
+    for (std::size_t i = 0; keepZoom && i < axes; ++i) {
+        if (m_home[i].axis->range() != m_home[i].range) kept.push_back({i, m_home[i], m_home[i].axis->range()});
+    }
+    rebuild(m_builtWidth, m_builtHeight);
+    arrange(width(), height());
+    if (kind == m_data.index() && axes == m_home.size()) {
+        for (const Kept& one : kept) {
+            const Home& now = m_home[one.index];
+            const bool same = now.label == one.home.label && now.scale == one.home.scale;
+            const bool inside = one.range.lower <= now.range.upper && one.range.upper >= now.range.lower;
+            if (same && inside) now.axis->setRange(one.range);
+        }
+    }
     replot(rpQueuedReplot);
 }
 
-void PlotView::rebuild(int width) {
+void PlotView::endDrag() {
+    m_dragging = false;
+    if (m_waiting == Waiting::Nothing) return;
+    refresh(std::exchange(m_waiting, Waiting::Nothing) == Waiting::RedrawKeepingZoom);
+}
+
+void PlotView::rebuild(int width, int height) {
+    m_home.clear();
     m_readouts.clear();
     clearPlottables();
     clearItems();
@@ -56,22 +104,34 @@ void PlotView::rebuild(int width) {
     plotLayout()->setMargins(QMargins(kMargin, kMargin, kMargin, kMargin));
     setBackground(QBrush(m_theme.background));
 
-    PlotBuilder builder(*this, m_theme, width);
+    PlotBuilder builder(*this, m_theme, width, height);
     build(builder, m_data);
     m_header = &builder.header();
     m_panels = builder.panels();
     m_readouts = builder.readouts();
     m_labels = builder.labels();
     m_rowWeights = builder.rowWeights();
+    m_columnWeights = builder.columnWeights();
     m_bodyHeight = builder.preferredBodyHeight();
+    m_builtKind = m_data.index();
     m_builtWidth = width;
+    m_builtHeight = height;
+    for (QCPAxisRect* panel : axisRects()) {
+        // The other axes follow these two.
+        for (QCPAxis* axis : {panel->axis(QCPAxis::atBottom), panel->axis(QCPAxis::atLeft)}) {
+            m_home.push_back({axis, axis->label(), axis->scaleType(), axis->range()});
+        }
+    }
     m_header->setWidth(width - 2 * kMargin);
-    setAccessibleName(std::visit([](const auto& plot) { return text(plot.title); }, m_data));
+    // Without a title the owner names the view.
+    const QString title = std::visit([](const auto& plot) { return text(plot.title); }, m_data);
+    if (title.isEmpty()) return;
+    setAccessibleName(title);
     setAccessibleDescription(std::visit([](const auto& plot) { return text(plot.subtitle); }, m_data));
 }
 
 int PlotView::preferredHeight(int width) {
-    rebuild(width);
+    rebuild(width, 0);
     return m_header->height() + m_bodyHeight + 2 * kMargin;
 }
 
@@ -135,60 +195,21 @@ void PlotView::equalisePanels(int width) {
             d = std::max(d, static_cast<double>(around.top() + around.bottom()));
         }
     }
-    std::vector<double> weights = m_rowWeights;
+    std::vector<double> weights = m_rowWeights, columnWeights = m_columnWeights;
     weights.resize(static_cast<std::size_t>(rows), 1.0);
-    share(width - 2.0 * kMargin - m_panels->columnSpacing() * (columns - 1.0), across,
-          std::vector<double>(static_cast<std::size_t>(columns), 1.0),
+    columnWeights.resize(static_cast<std::size_t>(columns), 1.0);
+    // Beside an upright colour scale the panels have less than the whole width.
+    const double total = plotLayout()->columnCount() > 1 ? m_panels->outerRect().width() : width - 2.0 * kMargin;
+    share(total - m_panels->columnSpacing() * (columns - 1.0), across, columnWeights,
           [this](int column, double stretch) { m_panels->setColumnStretchFactor(column, stretch); });
     share(m_panels->outerRect().height() - m_panels->rowSpacing() * (rows - 1.0), down, weights,
           [this](int row, double stretch) { m_panels->setRowStretchFactor(row, stretch); });
 }
 
 void PlotView::paint(QCPPainter& painter, int width, int height) {
-    rebuild(width);
+    rebuild(width, 0);
     arrange(width, height);
     toPainter(&painter, width, height);
-}
-
-QString PlotView::readoutAt(const QPointF& pixel) const {
-    constexpr double kReach = 14.0;
-    const Readout* nearest = nullptr;
-    double best = kReach;
-    for (const Readout& readout : m_readouts) {
-        const double dx = readout.key->coordToPixel(readout.x) - pixel.x();
-        const double dy = readout.value->coordToPixel(readout.y) - pixel.y();
-        const double distance = std::hypot(dx, dy);
-        if (distance < best) {
-            best = distance;
-            nearest = &readout;
-        }
-    }
-    return nearest ? nearest->text : QString();
-}
-
-void PlotView::resizeEvent(QResizeEvent* event) {
-    // Built again at every width, so that panels and tick labels fit it; a zoom is kept only while the size is.
-    if (event->size().width() != m_builtWidth) rebuild(std::max(event->size().width(), 120));
-    arrange(event->size().width(), event->size().height());
-    QCustomPlot::resizeEvent(event);
-}
-
-void PlotView::mouseMoveEvent(QMouseEvent* event) {
-    QCustomPlot::mouseMoveEvent(event);
-    if (event->buttons() != Qt::NoButton) return;
-    const QString words = readoutAt(event->position());
-    if (words.isEmpty()) {
-        QToolTip::hideText();
-    } else {
-        QToolTip::showText(event->globalPosition().toPoint(), words, this);
-    }
-}
-
-void PlotView::mouseDoubleClickEvent(QMouseEvent* event) {
-    rebuild(m_builtWidth);
-    arrange(width(), height());
-    replot();
-    event->accept();
 }
 
 std::unique_ptr<PlotView> makePlot(analysis::PlotData data, const Theme& theme) {

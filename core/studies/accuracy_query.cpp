@@ -1,0 +1,118 @@
+#include <algorithm>
+#include <charconv>
+
+#include "core/analysis/position_accuracy.h"
+#include "core/studies/json_rows.h"
+#include "core/studies/run_view.h"
+#include "core/tasks/position.h"
+
+namespace lpes::studies {
+
+namespace {
+
+using analysis::AccuracyPlot;
+using analysis::SeriesRole;
+using nlohmann::json;
+
+double relativeOf(const std::string& label, int goldIndex, int maxGold) {
+    if (label == "begin") return 0.0;
+    if (label == "middle") return 0.5;
+    if (label == "end") return 1.0;
+    double percent = 0.0;
+    const auto [end, error] = std::from_chars(label.data(), label.data() + label.size(), percent);
+    if (error == std::errc{} && end == label.data() + label.size()) return percent / 100.0;
+    return maxGold > 0 ? static_cast<double>(goldIndex) / maxGold : 0.0;
+}
+
+/// What a plot needs of one side.
+struct Side {
+    std::string name;
+    SeriesRole role = SeriesRole::Current;
+    std::vector<store::PositionRow> rows;
+};
+
+Result<std::vector<Side>> reportedSides(store::StoreReader& store, const RunView& view) {
+    auto rows = store.positions(view.run.id);
+    if (!rows) return fail(rows.error());
+    const std::string split = view.run.kind == "search" ? "report" : "eval";
+    std::vector<Side> sides;
+    for (const store::VariantRow& variant : view.variants) {
+        Side side{view.name(variant), view.role(variant), {}};
+        for (const store::PositionRow& row : *rows) {
+            if (row.variantId == variant.id && row.split == split) side.rows.push_back(row);
+        }
+        if (!side.rows.empty()) sides.push_back(std::move(side));
+    }
+    return sides;
+}
+
+Result<std::optional<Side>> searchedSide(store::StoreReader& store, const RunView& view, std::int64_t variant,
+                                         const char* name, SeriesRole role) {
+    const auto specs = tasks::parsePositions(settingOr<std::string>(view.settings, "positions", ""));
+    if (!specs) return std::optional<Side>();
+    std::vector<std::string> labels;
+    for (const tasks::PositionSpec& spec : *specs) labels.push_back(spec.label);
+    auto stored = store.outcomes(variant, "search");
+    if (!stored) return fail(stored.error());
+    if (stored->empty()) return std::optional<Side>();
+    std::vector<analysis::ItemOutcome> outcomes;
+    for (const store::OutcomeRow& row : *stored) outcomes.push_back(fromRow(row));
+    return Side{name, role, positionRows(analysis::accuracyByPosition(outcomes, labels), variant, "search")};
+}
+
+/// The search items of the unchanged model and of the best so far.
+Result<std::vector<Side>> searchedSides(store::StoreReader& store, const RunView& view) {
+    std::vector<Side> sides;
+    const auto add = [&](std::int64_t variant, const char* name, SeriesRole role) -> Result<void> {
+        auto side = searchedSide(store, view, variant, name, role);
+        if (!side) return fail(side.error());
+        if (*side) sides.push_back(std::move(**side));
+        return {};
+    };
+    const auto unchanged = std::ranges::find_if(
+        view.variants, [](const store::VariantRow& row) { return row.name == "candidate" && changesNothing(row); });
+    if (unchanged != view.variants.end()) {
+        if (auto added = add(unchanged->id, "no profile", SeriesRole::Baseline); !added) return fail(added.error());
+    }
+    auto best = bestCandidate(store, view.run.id);
+    if (!best) return fail(best.error());
+    if (*best && (unchanged == view.variants.end() || (*best)->variantId != unchanged->id)) {
+        if (auto added = add((*best)->variantId, "best so far", SeriesRole::Best); !added) return fail(added.error());
+    }
+    return sides;
+}
+
+}  // namespace
+
+Result<analysis::PlotData> accuracyPlot(store::StoreReader& store, const RunView& view) {
+    auto sides = reportedSides(store, view);
+    if (!sides) return fail(sides.error());
+    const char* which = view.run.kind == "search" ? " held out" : "";
+    if (sides->empty() && view.run.kind == "search") {
+        sides = searchedSides(store, view);
+        if (!sides) return fail(sides.error());
+        which = " of the search: the held-out ones come at its end";
+    }
+    if (sides->empty()) return noData(view, "accuracy", "no item has been evaluated yet");
+    const json spec = parseObject(view.dataset.specJson);
+    int maxGold = spec.contains("pairs") && spec["pairs"].is_number_integer() ? spec["pairs"].get<int>() - 1 : 0;
+    for (const Side& side : *sides) {
+        for (const store::PositionRow& row : side.rows) maxGold = std::max(maxGold, row.goldIndex);
+    }
+    AccuracyPlot plot;
+    plot.title = "Accuracy by position of the evidence";
+    std::int64_t items = 0;
+    for (const Side& side : *sides) {
+        AccuracyPlot::Series series{side.name, side.role, {}};
+        for (const store::PositionRow& row : side.rows) {
+            series.points.push_back({row.label, relativeOf(row.label, row.goldIndex, maxGold), row.goldIndex, row.n,
+                                     row.accuracy, row.ciLow, row.ciHigh, row.answerNll});
+            items = std::max(items, row.n);
+        }
+        plot.series.push_back(std::move(series));
+    }
+    plot.subtitle = view.subtitle(items) + which;
+    return plot;
+}
+
+}  // namespace lpes::studies

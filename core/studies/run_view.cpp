@@ -1,0 +1,65 @@
+#include "core/studies/run_view.h"
+
+#include <algorithm>
+
+namespace lpes::studies {
+
+using nlohmann::json;
+
+json parseObject(const std::string& text) {
+    json parsed = json::parse(text, nullptr, false);
+    return parsed.is_object() ? parsed : json::object();
+}
+
+std::vector<double> numbers(const json& array) {
+    std::vector<double> out;
+    for (const json& value : array) {
+        if (value.is_number()) out.push_back(value.get<double>());
+    }
+    return out;
+}
+
+Result<RunView> viewOf(store::StoreReader& store, const store::RunRow& run) {
+    RunView view;
+    view.run = run;
+    auto model = store.model(run.modelId);
+    if (!model) return fail(model.error());
+    auto dataset = store.dataset(run.datasetId);
+    if (!dataset) return fail(dataset.error());
+    auto variants = store.variants(run.id);
+    if (!variants) return fail(variants.error());
+    view.model = std::move(*model);
+    view.dataset = std::move(*dataset);
+    view.variants = std::move(*variants);
+    // What a series is compared with is drawn and listed first.
+    std::ranges::stable_partition(view.variants, [](const store::VariantRow& row) { return row.name == "baseline"; });
+    view.result = parseObject(run.resultJson);
+    view.settings = parseObject(run.settingsJson);
+    if (const auto best = view.result.find("best");
+        best != view.result.end() && best->is_object() && best->contains("scales")) {
+        const std::vector<double> scales = numbers((*best)["scales"]);
+        const auto it = std::ranges::find(view.variants, scales, &store::VariantRow::scales);
+        if (it != view.variants.end()) view.bestVariant = it->id;
+    }
+    return view;
+}
+
+tl::unexpected<Error> noData(const RunView& view, const char* kind, const char* why) {
+    return fail(ErrorCode::Failed, fmt::format("run {} has no {} plot: {}", view.run.id, kind, why));
+}
+
+Result<std::optional<store::CandidateRow>> bestCandidate(store::StoreReader& store, std::int64_t runId) {
+    auto candidates = store.candidates(runId);
+    if (!candidates) return fail(candidates.error());
+    std::optional<store::CandidateRow> best;
+    for (const store::CandidateRow& row : *candidates) {
+        if (row.state == store::CandidateRow::State::Evaluated && (!best || row.fitness > best->fitness)) best = row;
+    }
+    return best;
+}
+
+bool changesNothing(const store::VariantRow& variant) {
+    return std::ranges::all_of(variant.scales, [](double scale) { return scale == 1.0; });
+}
+
+}  // namespace lpes::studies

@@ -1,0 +1,73 @@
+#pragma once
+
+// Private to core/studies.
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/analysis/plot_data.h"
+#include "core/base/result.h"
+#include "core/store/store.h"
+
+namespace lpes::studies {
+
+/// What every plot of a run says about itself, and which variant plays which role.
+struct RunView {
+    store::RunRow run;
+    store::ModelRow model;
+    store::DatasetRow dataset;
+    std::vector<store::VariantRow> variants;
+    nlohmann::json result;    ///< object, maybe empty
+    nlohmann::json settings;  ///< object
+    std::optional<std::int64_t> bestVariant;
+
+    [[nodiscard]] std::string subtitle(std::int64_t items) const {
+        return fmt::format("{} · {}{} · run {}", model.name, dataset.name,
+                           items > 0 ? fmt::format(" · n = {} items", items) : "", run.id);
+    }
+    [[nodiscard]] analysis::SeriesRole role(const store::VariantRow& variant) const {
+        if (bestVariant == variant.id) return analysis::SeriesRole::Best;
+        if (variant.name == "baseline") return analysis::SeriesRole::Baseline;
+        return run.kind == "search" ? analysis::SeriesRole::Other : analysis::SeriesRole::Current;
+    }
+    [[nodiscard]] std::string name(const store::VariantRow& variant) const {
+        return bestVariant == variant.id ? "best profile" : variant.name;
+    }
+};
+
+/// The text as an object; an empty one when it is none.
+[[nodiscard]] nlohmann::json parseObject(const std::string& text);
+/// The numbers of an array, in order.
+[[nodiscard]] std::vector<double> numbers(const nlohmann::json& array);
+
+[[nodiscard]] Result<RunView> viewOf(store::StoreReader& store, const store::RunRow& run);
+[[nodiscard]] tl::unexpected<Error> noData(const RunView& view, const char* kind, const char* why);
+
+/// The value of a stored setting ({"value": …, "origin": …}); `otherwise` where it is missing, null or of another type.
+template <class T>
+[[nodiscard]] T settingOr(const nlohmann::json& settings, const char* key, T otherwise) {
+    const auto it = settings.find(key);
+    if (it == settings.end() || !it->is_object() || !it->contains("value")) return otherwise;
+    const nlohmann::json& value = (*it)["value"];
+    try {
+        return value.is_null() ? otherwise : value.get<T>();
+    } catch (const nlohmann::json::exception&) {
+        return otherwise;
+    }
+}
+
+/// The evaluated candidate with the best fitness so far; nothing before there is one.
+[[nodiscard]] Result<std::optional<store::CandidateRow>> bestCandidate(store::StoreReader& store, std::int64_t runId);
+/// All scales 1.0, which gives the bits of no profile.
+[[nodiscard]] bool changesNothing(const store::VariantRow& variant);
+
+/// Accuracy by position: of an evaluation its items, of a search the held-out items of baseline and winner; before
+/// those are reported, the search items of the unchanged model and of the best so far, and says so.
+[[nodiscard]] Result<analysis::PlotData> accuracyPlot(store::StoreReader& store, const RunView& view);
+
+}  // namespace lpes::studies

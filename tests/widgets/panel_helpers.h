@@ -1,0 +1,39 @@
+#pragma once
+
+#include <QApplication>
+#include <QTest>
+#include <QWidget>
+
+namespace lpes::test {
+
+/// The child with this accessible name; fails the test when there is none.
+template <class Widget>
+Widget* named(QWidget& parent, const QString& name) {
+    const auto children = parent.findChildren<Widget*>();
+    for (Widget* child : children) {
+        if (child->accessibleName() == name) return child;
+    }
+    ADD_FAILURE() << "no child is called " << name.toStdString();
+    return nullptr;
+}
+
+/// Shown, laid out and active, so that keys and shortcuts arrive.
+inline void showActive(QWidget& widget, const QSize& size) {
+    widget.resize(size);
+    widget.show();
+    widget.activateWindow();
+    EXPECT_TRUE(QTest::qWaitForWindowActive(&widget));
+}
+
+/// Every widget that takes the focus by Tab says what it is.
+inline void expectNames(QWidget& widget) {
+    const auto children = widget.findChildren<QWidget*>();
+    for (QWidget* child : children) {
+        // Parts of compound widgets ("qt_spinbox_lineedit") are named through their owner.
+        if (!(child->focusPolicy() & Qt::TabFocus) || child->objectName().startsWith(QStringLiteral("qt_"))) continue;
+        if (child->focusProxy()) continue;
+        EXPECT_FALSE(child->accessibleName().isEmpty()) << child->metaObject()->className();
+    }
+}
+
+}  // namespace lpes::test

@@ -1,0 +1,274 @@
+#include "widgets/panels/search_panel.h"
+
+#include <gmock/gmock.h>
+
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QScrollBar>
+#include <QSpinBox>
+#include <QWheelEvent>
+#include <array>
+
+#include "tests/widgets/panel_helpers.h"
+
+using namespace lpes::widgets;
+using lpes::test::named;
+using testing::HasSubstr;
+
+namespace {
+
+constexpr std::array kStates{SearchState::Idle,    SearchState::Starting, SearchState::Running,
+                             SearchState::Pausing, SearchState::Paused,   SearchState::Stopping};
+constexpr std::array kCommands{SearchCommand::Start, SearchCommand::Pause, SearchCommand::Resume, SearchCommand::Stop};
+
+QPushButton* button(SearchPanel& panel, SearchCommand command) {
+    const QString names[] = {QStringLiteral("Start the search"), QStringLiteral("Pause the search"),
+                             QStringLiteral("Resume the search"), QStringLiteral("Stop the search")};
+    return named<QPushButton>(panel, names[static_cast<int>(command)]);
+}
+
+struct Heard {
+    std::vector<SearchCommand> commands;
+    SearchForm form;
+    explicit Heard(SearchPanel& panel) {
+        QObject::connect(&panel, &SearchPanel::startRequested, [this](const SearchForm& given) {
+            commands.push_back(SearchCommand::Start);
+            form = given;
+        });
+        QObject::connect(&panel, &SearchPanel::pauseRequested, [this] { commands.push_back(SearchCommand::Pause); });
+        QObject::connect(&panel, &SearchPanel::resumeRequested, [this] { commands.push_back(SearchCommand::Resume); });
+        QObject::connect(&panel, &SearchPanel::stopRequested, [this] { commands.push_back(SearchCommand::Stop); });
+    }
+};
+
+std::string words(SearchPanel& panel, const char* name) {
+    QString text = named<QLabel>(panel, QString::fromLatin1(name))->text();
+    return text.replace(QChar(QChar::Nbsp), QLatin1Char(' ')).toStdString();
+}
+
+}  // namespace
+
+TEST(SearchPanel, EveryButtonIsEnabledExactlyWhereItsCommandIsAllowed) {
+    SearchPanel panel;
+    lpes::test::showActive(panel, {280, 640});
+    const Heard heard(panel);
+    for (const SearchState state : kStates) {
+        panel.setState(state);
+        EXPECT_EQ(panel.state(), state);
+        for (const SearchCommand command : kCommands) {
+            SCOPED_TRACE(searchStateName(state).toStdString() + " × " + std::to_string(static_cast<int>(command)));
+            QPushButton* one = button(panel, command);
+            ASSERT_NE(one, nullptr);
+            EXPECT_EQ(one->isEnabled(), isAllowed(state, command));
+            EXPECT_FALSE(one->toolTip().isEmpty());
+            const std::size_t before = heard.commands.size();
+            QTest::mouseClick(one, Qt::LeftButton);
+            if (isAllowed(state, command)) {
+                ASSERT_EQ(heard.commands.size(), before + 1);
+                EXPECT_EQ(heard.commands.back(), command);
+            } else {
+                EXPECT_EQ(heard.commands.size(), before);
+            }
+        }
+    }
+}
+
+TEST(SearchPanel, TheTableOfCommandsIsTheAgreedOne) {
+    int allowed = 0;
+    for (const SearchState state : kStates) {
+        for (const SearchCommand command : kCommands) allowed += isAllowed(state, command);
+    }
+    EXPECT_EQ(allowed, 7);
+    EXPECT_FALSE(isAllowed(SearchState::Stopping, SearchCommand::Stop)) << "it was asked for already";
+    EXPECT_FALSE(isAllowed(SearchState::Pausing, SearchCommand::Resume));
+}
+
+TEST(SearchPanel, TheFormGivesBackWhatItWasGiven) {
+    SearchPanel panel;
+    EXPECT_EQ(panel.form(), SearchForm{});
+    SearchForm form;
+    form.device = QStringLiteral("cuda:1");
+    form.seed = 18446744073709551615ULL;
+    form.pairs = 40;
+    form.population = 30;
+    form.generations = 0;
+    form.searchItems = 8;
+    form.selectItems = 9;
+    form.reportItems = 200;
+    form.timeLimitMinutes = 12.5;
+    panel.setForm(form);
+    EXPECT_EQ(panel.form(), form);
+    form.timeLimitMinutes.reset();
+    panel.setForm(form);
+    EXPECT_EQ(panel.form(), form);
+}
+
+TEST(SearchPanel, StartCarriesWhatWasTyped) {
+    SearchPanel panel;
+    lpes::test::showActive(panel, {280, 640});
+    const Heard heard(panel);
+    panel.setDevices({QStringLiteral("cpu"), QStringLiteral("cuda:0")});
+    named<QComboBox>(panel, QStringLiteral("Device"))->setCurrentIndex(1);
+    auto* population = named<QSpinBox>(panel, QStringLiteral("Population"));
+    population->setFocus();
+    population->selectAll();
+    QTest::keyClicks(population, QStringLiteral("24"));
+    auto* seed = named<QLineEdit>(panel, QStringLiteral("Seed"));
+    seed->clear();
+    QTest::keyClicks(seed, QStringLiteral("77"));
+    auto* time = named<QLineEdit>(panel, QStringLiteral("Time limit in minutes"));
+    QTest::keyClicks(time, QStringLiteral("1,5"));
+    QTest::keyClick(button(panel, SearchCommand::Start), Qt::Key_Space);
+    ASSERT_EQ(heard.commands.size(), 1u);
+    EXPECT_EQ(heard.form.device, QStringLiteral("cuda:0"));
+    EXPECT_EQ(heard.form.population, 24);
+    EXPECT_EQ(heard.form.seed, 77u);
+    EXPECT_EQ(heard.form.timeLimitMinutes, 1.5);
+}
+
+TEST(SearchPanel, RefusesAtItsFieldWhatIsNoNumber) {
+    SearchPanel panel;
+    lpes::test::showActive(panel, {280, 640});
+    auto* start = button(panel, SearchCommand::Start);
+    for (const auto& [name, bad, good] : {std::tuple{"Seed", "abc", "5"},
+                                          {"Seed", "-1", "5"},
+                                          {"Seed", "99999999999999999999", "5"},
+                                          {"Time limit in minutes", "soon", "5"},
+                                          {"Time limit in minutes", "0", ""},
+                                          {"Time limit in minutes", "-3", "0.5"},
+                                          {"Time limit in minutes", "nan", "2,5"}}) {
+        SCOPED_TRACE(std::string(name) + " " + bad);
+        auto* field = named<QLineEdit>(panel, QString::fromLatin1(name));
+        field->clear();
+        QTest::keyClicks(field, QString::fromLatin1(bad));
+        EXPECT_FALSE(start->isEnabled());
+        EXPECT_THAT(start->toolTip().toStdString(), HasSubstr("Correct the"));
+        EXPECT_THAT(field->toolTip().toStdString(), HasSubstr("Correct the"));
+        const QScrollBar* bar = panel.findChild<QScrollArea*>()->verticalScrollBar();
+        EXPECT_TRUE(QTest::qWaitFor([bar] { return bar->maximum() == 0; })) << "the reason is in sight";
+        field->clear();
+        QTest::keyClicks(field, QString::fromLatin1(good));
+        EXPECT_TRUE(start->isEnabled());
+    }
+}
+
+TEST(SearchPanel, AnObstacleIsTheReasonForTheDisabledStart) {
+    SearchPanel panel;
+    panel.setObstacle(QStringLiteral("open a model first"));
+    EXPECT_FALSE(button(panel, SearchCommand::Start)->isEnabled());
+    EXPECT_EQ(button(panel, SearchCommand::Start)->toolTip(), QStringLiteral("open a model first"));
+    panel.setState(SearchState::Running);
+    EXPECT_TRUE(button(panel, SearchCommand::Stop)->isEnabled()) << "it stands in the way of starting only";
+    panel.setState(SearchState::Idle);
+    panel.setObstacle({});
+    EXPECT_TRUE(button(panel, SearchCommand::Start)->isEnabled());
+}
+
+TEST(SearchPanel, SettingsCannotBeEditedWhileASearchIsUnderWay) {
+    SearchPanel panel;
+    lpes::test::showActive(panel, {280, 640});
+    const SearchForm before = panel.form();
+    for (const SearchState state : kStates) {
+        if (state == SearchState::Idle) continue;
+        panel.setState(state);
+        const auto boxes = panel.findChildren<QSpinBox*>();
+        EXPECT_EQ(boxes.size(), 6);
+        for (QSpinBox* box : boxes) {
+            box->setFocus();
+            QTest::keyClick(box, Qt::Key_Up);
+            QTest::keyClicks(box, QStringLiteral("9"));
+        }
+        for (const char* name : {"Seed", "Time limit in minutes"}) {
+            QTest::keyClicks(named<QLineEdit>(panel, QString::fromLatin1(name)), QStringLiteral("9"));
+        }
+        EXPECT_FALSE(named<QComboBox>(panel, QStringLiteral("Device"))->isEnabled());
+        EXPECT_EQ(panel.form(), before) << searchStateName(state).toStdString();
+    }
+    panel.setState(SearchState::Idle);
+    QTest::keyClick(named<QSpinBox>(panel, QStringLiteral("Pairs")), Qt::Key_Up);
+    EXPECT_EQ(panel.form().pairs, before.pairs + 1);
+}
+
+TEST(SearchPanel, ScrollingPastAFieldDoesNotChangeIt) {
+    SearchPanel panel;
+    lpes::test::showActive(panel, {280, 640});
+    named<QLineEdit>(panel, QStringLiteral("Seed"))->setFocus();
+    auto* pairs = named<QSpinBox>(panel, QStringLiteral("Pairs"));
+    const auto turn = [pairs] {
+        const QPointF at = pairs->rect().center();
+        QWheelEvent wheel(at, pairs->mapToGlobal(at), {}, {0, 120}, Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase,
+                          false);
+        QCoreApplication::sendEvent(pairs, &wheel);
+    };
+    turn();
+    EXPECT_EQ(pairs->value(), 20);
+    pairs->setFocus();
+    turn();
+    EXPECT_EQ(pairs->value(), 21);
+}
+
+TEST(SearchPanel, ProgressIsSaidInWords) {
+    SearchPanel panel;
+    panel.setState(SearchState::Running);
+    panel.setProgress({QStringLiteral("generation 3 of 6"), 96, 192, 12.34, 130.0, 185.0, -1.6564, -1.7});
+    EXPECT_EQ(words(panel, "State of the search"), "Running · generation 3 of 6 · 96 of 192 prompts");
+    EXPECT_EQ(words(panel, "Rate and time of the search"), "12.3 prompts/s · 2 min 10 s left · 3 min 05 s so far");
+    EXPECT_EQ(words(panel, "Best fitness against the baseline"), "best −1.656 · baseline −1.700 · gain +0.044");
+    EXPECT_EQ(panel.findChild<QProgressBar*>()->value() * 2, panel.findChild<QProgressBar*>()->maximum());
+    panel.setProgress({});
+    EXPECT_EQ(words(panel, "State of the search"), "Running");
+    EXPECT_EQ(words(panel, "Rate and time of the search"), "");
+    EXPECT_EQ(panel.findChild<QProgressBar*>()->value(), 0);
+}
+
+TEST(SearchPanel, AnErrorComesAndGoes) {
+    SearchPanel panel;
+    lpes::test::showActive(panel, {280, 640});
+    auto* error = named<QLabel>(panel, QStringLiteral("Error of the search"));
+    EXPECT_FALSE(error->isVisible());
+    panel.setError(QStringLiteral("The model cannot be read. Open another."));
+    EXPECT_TRUE(error->isVisible());
+    panel.setError({});
+    EXPECT_FALSE(error->isVisible());
+}
+
+TEST(SearchPanel, FitsANarrowDock) {
+    SearchPanel panel;
+    panel.setDevices({QStringLiteral("cuda:0 (a graphics card with quite a long name)")});
+    panel.setState(SearchState::Running);
+    panel.setProgress({QStringLiteral("generation 3 of 6"), 96, 192, 12.34, 130.0, 185.0, -1.6564, -1.7});
+    panel.setError(QStringLiteral("A rather long sentence about what went wrong, and what can be done about it."));
+    lpes::test::showActive(panel, {280, 500});
+    EXPECT_EQ(panel.width(), 280);
+    const auto areas = panel.findChildren<QScrollArea*>();
+    for (const QScrollArea* area : areas) EXPECT_EQ(area->horizontalScrollBar()->maximum(), 0);
+    lpes::test::expectNames(panel);
+}
+
+TEST(SearchPanel, TabGoesThroughTheFormToTheButtons) {
+    SearchPanel panel;
+    lpes::test::showActive(panel, {280, 700});
+    named<QComboBox>(panel, QStringLiteral("Device"))->setFocus();
+    QStringList order;
+    for (int i = 0; i < 9; ++i) {
+        QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
+        order << QApplication::focusWidget()->accessibleName();
+    }
+    EXPECT_EQ(order.first(), QStringLiteral("Pairs"));
+    EXPECT_EQ(order.last(), QStringLiteral("Start the search")) << order.join(QLatin1Char('|')).toStdString();
+}
+
+TEST(DurationText, NamesTwoUnits) {
+    EXPECT_EQ(durationText(0.4), QStringLiteral("0 s"));
+    EXPECT_EQ(durationText(12.0), QStringLiteral("12 s"));
+    EXPECT_EQ(durationText(59.6), QStringLiteral("1 min 00 s"));
+    EXPECT_EQ(durationText(200.0), QStringLiteral("3 min 20 s"));
+    EXPECT_EQ(durationText(185.0), QStringLiteral("3 min 05 s"));
+    EXPECT_EQ(durationText(3725.0), QStringLiteral("1 h 02 min"));
+    EXPECT_EQ(durationText(-1.0), QStringLiteral("unknown"));
+    EXPECT_EQ(durationText(std::nan("")), QStringLiteral("unknown"));
+}

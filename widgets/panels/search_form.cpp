@@ -1,0 +1,187 @@
+#include "widgets/panels/search_form.h"
+
+#include <QAbstractItemView>
+#include <QComboBox>
+#include <QEvent>
+#include <QFormLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QSpinBox>
+#include <QVBoxLayout>
+#include <cmath>
+
+#include "widgets/common/number_field.h"
+#include "widgets/common/semantic_colors.h"
+
+namespace lpes::widgets {
+namespace {
+
+constexpr double kLongestMinutes = 60.0 * 24.0 * 365.0;
+
+QString minutesText(const std::optional<double>& minutes) {
+    return minutes ? QString::number(*minutes, 'g', 6) : QString();
+}
+
+}  // namespace
+
+SearchFormEdit::SearchFormEdit(QWidget* parent)
+    : QWidget(parent), m_layout(new QFormLayout), m_device(new QComboBox(this)), m_notice(new QLabel(this)) {
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(6, 6, 6, 6);
+    column->addLayout(m_layout);
+    column->addWidget(m_notice);
+    column->addStretch();
+    m_layout->setHorizontalSpacing(8);
+    m_layout->setVerticalSpacing(4);
+    m_layout->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
+    m_notice->setWordWrap(true);
+    m_notice->setTextFormat(Qt::PlainText);
+    m_notice->hide();
+
+    m_device->setAccessibleName(QStringLiteral("Device"));
+    m_device->setToolTip(QStringLiteral("Where the model runs during the search"));
+    m_device->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    m_device->setMinimumContentsLength(6);
+    m_device->setFocusPolicy(Qt::StrongFocus);
+    m_device->installEventFilter(this);
+    m_device->view()->setAccessibleName(QStringLiteral("Devices"));
+    m_layout->addRow(QStringLiteral("Device"), m_device);
+    number(QStringLiteral("Pairs"), 2, 10'000, &SearchForm::pairs,
+           QStringLiteral("Key-value pairs in each prompt: more pairs make longer prompts"));
+    number(QStringLiteral("Population"), 4, 10'000, &SearchForm::population,
+           QStringLiteral("Candidates in each generation"));
+    number(QStringLiteral("Generations"), 0, 10'000, &SearchForm::generations,
+           QStringLiteral("Generations bred after the first population"));
+    number(QStringLiteral("Search items"), 1, 1'000'000, &SearchForm::searchItems,
+           QStringLiteral("Prompts on which candidates are compared"));
+    number(QStringLiteral("Selection items"), 1, 1'000'000, &SearchForm::selectItems,
+           QStringLiteral("Other prompts, on which the winner is chosen among the best"));
+    number(QStringLiteral("Report items"), 1, 1'000'000, &SearchForm::reportItems,
+           QStringLiteral("Prompts held out until the end, on which the gain is reported"));
+    m_seed = entry(QStringLiteral("Seed"), QStringLiteral("Seed"),
+                   QStringLiteral("The same seed and settings give the same search"));
+    m_time = entry(QStringLiteral("Time limit"), QStringLiteral("Time limit in minutes"),
+                   QStringLiteral("Minutes after which the search ends with what it has; empty: no limit"));
+    m_time->setPlaceholderText(QStringLiteral("none (minutes)"));
+    connect(m_seed, &QLineEdit::textChanged, this, &SearchFormEdit::checkSeed);
+    connect(m_time, &QLineEdit::textChanged, this, &SearchFormEdit::checkTime);
+    setDevices({m_form.device});
+    setForm(m_form);
+}
+
+void SearchFormEdit::number(const QString& label, int low, int high, int SearchForm::*value, const QString& tip) {
+    auto* box = new QSpinBox(this);
+    box->setRange(low, high);
+    box->setAccessibleName(label);
+    box->setToolTip(QString(tip % QStringLiteral(" (") % QString::number(low) % QStringLiteral(" to ") %
+                            QString::number(high) % QLatin1Char(')')));
+    box->setMinimumWidth(60);
+    box->setFocusPolicy(Qt::StrongFocus);
+    box->installEventFilter(this);
+    m_layout->addRow(label, box);
+    m_numbers.push_back({box, value});
+}
+
+QLineEdit* SearchFormEdit::entry(const QString& label, const QString& name, const QString& tip) {
+    auto* field = new QLineEdit(this);
+    field->setAccessibleName(name);
+    field->setProperty("tip", tip);
+    field->setToolTip(tip);
+    field->setMinimumWidth(60);
+    m_layout->addRow(label, field);
+    return field;
+}
+
+void SearchFormEdit::setDevices(const QStringList& devices) {
+    const QString chosen = m_device->currentText();
+    m_device->clear();
+    m_device->addItems(devices);
+    if (const int index = m_device->findText(chosen); index >= 0) m_device->setCurrentIndex(index);
+}
+
+void SearchFormEdit::setForm(const SearchForm& form) {
+    m_form = form;
+    // A run may come from a machine with other devices.
+    if (m_device->findText(form.device) < 0) m_device->addItem(form.device);
+    m_device->setCurrentText(form.device);
+    for (const Number& number : m_numbers) number.box->setValue(form.*number.value);
+    m_seed->setText(QString::number(form.seed));
+    m_time->setText(minutesText(form.timeLimitMinutes));
+}
+
+SearchForm SearchFormEdit::form() const {
+    SearchForm form = m_form;
+    form.device = m_device->currentText();
+    for (const Number& number : m_numbers) form.*number.value = number.box->value();
+    return form;
+}
+
+void SearchFormEdit::setLocked(bool locked) {
+    // Not disabled: what is running should stay readable, and be reached by keyboard and screen reader.
+    for (const Number& number : m_numbers) {
+        number.box->setReadOnly(locked);
+        number.box->setButtonSymbols(locked ? QSpinBox::NoButtons : QSpinBox::UpDownArrows);
+    }
+    m_seed->setReadOnly(locked);
+    m_time->setReadOnly(locked);
+    m_device->setEnabled(!locked);
+    QPalette legible = palette();
+    for (const QPalette::ColorRole role : {QPalette::Text, QPalette::ButtonText}) {
+        legible.setColor(QPalette::Disabled, role, semanticColor(palette(), Meaning::Muted));
+    }
+    m_device->setPalette(legible);
+}
+
+QString SearchFormEdit::problem() const {
+    if (!m_seedProblem.isEmpty()) return m_seedProblem;
+    return m_timeProblem;
+}
+
+void SearchFormEdit::checkSeed() {
+    bool ok = false;
+    const QString words = m_seed->text().trimmed();
+    const std::uint64_t seed = words.toULongLong(&ok);
+    // toULongLong takes "-1" and "+1" as well.
+    ok = ok && words.front().isDigit();
+    m_seedProblem =
+        ok ? QString() : QStringLiteral("Correct the seed: a whole number from 0 to 18446744073709551615 is expected.");
+    if (ok) m_form.seed = seed;
+    refuse(m_seed, m_seedProblem);
+}
+
+void SearchFormEdit::checkTime() {
+    const QString words = m_time->text().trimmed();
+    const std::optional<double> minutes = words.isEmpty() ? std::nullopt : parseNumber(words);
+    const bool ok = words.isEmpty() || (minutes && *minutes > 0.0 && *minutes <= kLongestMinutes);
+    m_timeProblem =
+        ok ? QString()
+           : QStringLiteral("Correct the time limit: minutes above 0 are expected, or nothing for no limit.");
+    if (ok) m_form.timeLimitMinutes = minutes;
+    refuse(m_time, m_timeProblem);
+}
+
+void SearchFormEdit::refuse(QLineEdit* field, const QString& why) {
+    const QString red = semanticColor(palette(), Meaning::Error).name();
+    field->setStyleSheet(why.isEmpty()
+                             ? QString()
+                             : QString(QStringLiteral("QLineEdit { border: 2px solid ") % red % QStringLiteral("; }")));
+    field->setToolTip(why.isEmpty() ? field->property("tip").toString() : why);
+    QPalette colors = palette();
+    colors.setColor(QPalette::WindowText, semanticColor(palette(), Meaning::Error));
+    m_notice->setPalette(colors);
+    m_notice->setText(problem());
+    m_notice->setVisible(!problem().isEmpty());
+    Q_EMIT problemChanged();
+}
+
+bool SearchFormEdit::eventFilter(QObject* watched, QEvent* event) {
+    // Scrolling past a field must not change it.
+    auto* field = qobject_cast<QWidget*>(watched);
+    if (event->type() == QEvent::Wheel && field && !field->hasFocus()) {
+        event->ignore();
+        return true;
+    }
+    return QWidget::eventFilter(watched, event);
+}
+
+}  // namespace lpes::widgets

@@ -1,0 +1,265 @@
+#include "widgets/panels/search_panel.h"
+
+#include <QEvent>
+#include <QGridLayout>
+#include <QLabel>
+#include <QLocale>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QStyle>
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "widgets/common/semantic_colors.h"
+#include "widgets/panels/search_form.h"
+
+namespace lpes::widgets {
+namespace {
+
+constexpr int kSteps = 1000;  // of the progress bar
+constexpr int kMargin = 4;
+
+struct Command {
+    SearchCommand command;
+    Shape shape;
+    QString text, tip, name;
+};
+
+std::array<Command, 4> commands() {
+    return {{
+        {SearchCommand::Start, Shape::Play, QStringLiteral("Start"),
+         QStringLiteral("Start a search with these settings"), QStringLiteral("Start the search")},
+        {SearchCommand::Pause, Shape::Pause, QStringLiteral("Pause"),
+         QStringLiteral("Pause after the prompt in flight; nothing that is done is lost"),
+         QStringLiteral("Pause the search")},
+        {SearchCommand::Resume, Shape::Resume, QStringLiteral("Resume"), QStringLiteral("Go on with the paused search"),
+         QStringLiteral("Resume the search")},
+        {SearchCommand::Stop, Shape::Stop, QStringLiteral("Stop"),
+         QStringLiteral("End the search; everything done so far stays stored"), QStringLiteral("Stop the search")},
+    }};
+}
+
+// With the minus sign that has the width of a digit.
+QString fitnessText(double value) {
+    return QLocale::c().toString(value, 'f', 3).replace(QLatin1Char('-'), QChar(0x2212));
+}
+
+// In a narrow dock lines break between the parts, not inside them.
+QString joined(QStringList parts) {
+    for (QString& part : parts) part.replace(QLatin1Char(' '), QChar(QChar::Nbsp));
+    return parts.join(QStringLiteral(" · "));
+}
+
+QString fitnessLine(const SearchProgress& progress) {
+    QStringList words;
+    if (progress.bestFitness) words << QString(QStringLiteral("best ") % fitnessText(*progress.bestFitness));
+    if (progress.baselineFitness) {
+        words << QString(QStringLiteral("baseline ") % fitnessText(*progress.baselineFitness));
+    }
+    if (progress.bestFitness && progress.baselineFitness) {
+        const double gain = *progress.bestFitness - *progress.baselineFitness;
+        words << QString(QStringLiteral("gain ") % (gain >= 0.0 ? QStringLiteral("+") : QString()) % fitnessText(gain));
+    }
+    return joined(words);
+}
+
+QString rateLine(const SearchProgress& progress) {
+    QStringList words;
+    if (progress.ratePerSecond > 0.0) {
+        const int decimals = progress.ratePerSecond < 1.0 ? 2 : 1;
+        words << QString(QLocale::c().toString(progress.ratePerSecond, 'f', decimals) % QStringLiteral(" prompts/s"));
+    }
+    if (progress.etaSeconds >= 0.0) {
+        words << QString(durationText(progress.etaSeconds) % QStringLiteral(" left"));
+    }
+    if (progress.elapsedSeconds > 0.0) {
+        words << QString(durationText(progress.elapsedSeconds) % QStringLiteral(" so far"));
+    }
+    return joined(words);
+}
+
+QLabel* wordyLabel(QWidget* parent, const QString& name) {
+    auto* label = new QLabel(parent);
+    label->setTextFormat(Qt::PlainText);
+    label->setWordWrap(true);
+    label->setAccessibleName(name);
+    return label;
+}
+
+}  // namespace
+
+struct SearchPanel::Impl {
+    SearchFormEdit* form = nullptr;
+    std::array<QPushButton*, 4> buttons{};
+    QLabel *stage = nullptr, *rate = nullptr, *fitness = nullptr, *error = nullptr;
+    QProgressBar* bar = nullptr;
+    QScrollArea* scroll = nullptr;
+    QString obstacle;
+    SearchProgress progress;
+
+    void paintIcons(const QPalette& palette) {
+        const auto all = commands();
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            buttons[i]->setIcon(shapeIcon(all[i].shape, palette.color(QPalette::ButtonText),
+                                          palette.color(QPalette::Disabled, QPalette::ButtonText)));
+        }
+        QPalette colors = palette;
+        colors.setColor(QPalette::WindowText, semanticColor(palette, Meaning::Error));
+        error->setPalette(colors);
+    }
+
+    void update(SearchState state) {
+        const auto all = commands();
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            bool enabled = isAllowed(state, all[i].command);
+            QString tip = all[i].tip;
+            if (all[i].command == SearchCommand::Start && enabled) {
+                const QString reason = obstacle.isEmpty() ? form->problem() : obstacle;
+                if (!reason.isEmpty()) tip = reason;
+                enabled = reason.isEmpty();
+            }
+            buttons[i]->setEnabled(enabled);
+            buttons[i]->setToolTip(tip);
+        }
+        form->setLocked(state != SearchState::Idle);
+
+        QStringList words{searchStateName(state)};
+        if (!progress.stage.isEmpty()) words << progress.stage;
+        if (progress.total > 0) {
+            words << QString(QString::number(progress.done) % QStringLiteral(" of ") % QString::number(progress.total) %
+                             QStringLiteral(" prompts"));
+        } else if (progress.done > 0) {
+            words << QString(QString::number(progress.done) % QStringLiteral(" prompts"));
+        }
+        QString line = joined(words);
+        if (!line.isEmpty()) line[0] = line[0].toUpper();
+        stage->setText(line);
+        // Without a total the bar stays empty: a moving one would say no more than the words do.
+        const double share =
+            progress.total > 0 ? static_cast<double>(progress.done) / static_cast<double>(progress.total) : 0.0;
+        bar->setValue(static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * kSteps)));
+        bar->setFormat(progress.total > 0 ? QStringLiteral("%p %") : QString());
+        bar->setVisible(state != SearchState::Idle || progress.total > 0);
+        rate->setText(rateLine(progress));
+        rate->setVisible(!rate->text().isEmpty());
+        fitness->setText(fitnessLine(progress));
+        fitness->setVisible(!fitness->text().isEmpty());
+    }
+};
+
+SearchPanel::SearchPanel(QWidget* parent) : QWidget(parent), m(std::make_unique<Impl>()) {
+    setAccessibleName(QStringLiteral("Search"));
+    m->form = new SearchFormEdit(this);
+    m->form->installEventFilter(this);
+    auto* scroll = m->scroll = new QScrollArea(this);
+    scroll->setMinimumHeight(90);
+    scroll->setWidget(m->form);
+    scroll->setWidgetResizable(true);
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setFocusPolicy(Qt::NoFocus);  // its fields have it, and it follows them
+    scroll->setAccessibleName(QStringLiteral("Settings of the search"));
+
+    auto* grid = new QGridLayout;
+    grid->setSpacing(4);
+    const auto all = commands();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        auto* button = new QPushButton(all[i].text, this);
+        button->setAccessibleName(all[i].name);
+        button->setAutoDefault(false);
+        m->buttons[i] = button;
+        grid->addWidget(button, static_cast<int>(i / 2), static_cast<int>(i % 2));
+    }
+    connect(m->buttons[0], &QPushButton::clicked, this, [this] { Q_EMIT startRequested(form()); });
+    connect(m->buttons[1], &QPushButton::clicked, this, &SearchPanel::pauseRequested);
+    connect(m->buttons[2], &QPushButton::clicked, this, &SearchPanel::resumeRequested);
+    connect(m->buttons[3], &QPushButton::clicked, this, &SearchPanel::stopRequested);
+    connect(m->form, &SearchFormEdit::problemChanged, this, [this] { m->update(m_state); });
+
+    m->stage = wordyLabel(this, QStringLiteral("State of the search"));
+    m->bar = new QProgressBar(this);
+    m->bar->setAccessibleName(QStringLiteral("Progress of the search"));
+    m->bar->setRange(0, kSteps);
+    m->rate = wordyLabel(this, QStringLiteral("Rate and time of the search"));
+    m->fitness = wordyLabel(this, QStringLiteral("Best fitness against the baseline"));
+    m->error = wordyLabel(this, QStringLiteral("Error of the search"));
+    m->error->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    m->error->hide();
+
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(kMargin, kMargin, kMargin, kMargin);
+    column->setSpacing(4);
+    column->addWidget(scroll, 1);
+    column->addWidget(m->error);
+    column->addLayout(grid);
+    column->addWidget(m->stage);
+    column->addWidget(m->bar);
+    column->addWidget(m->rate);
+    column->addWidget(m->fitness);
+    column->addStretch();
+    m->paintIcons(palette());
+    m->update(m_state);
+}
+
+SearchPanel::~SearchPanel() = default;
+
+void SearchPanel::setDevices(const QStringList& devices) {
+    m->form->setDevices(devices);
+}
+
+void SearchPanel::setForm(const SearchForm& form) {
+    m->form->setForm(form);
+}
+
+SearchForm SearchPanel::form() const {
+    return m->form->form();
+}
+
+void SearchPanel::setState(SearchState state) {
+    m_state = state;
+    m->update(state);
+}
+
+void SearchPanel::setObstacle(const QString& reason) {
+    m->obstacle = reason;
+    m->update(m_state);
+}
+
+void SearchPanel::setProgress(const SearchProgress& progress) {
+    m->progress = progress;
+    m->update(m_state);
+}
+
+void SearchPanel::setError(const QString& sentence) {
+    m->error->setText(sentence);
+    m->error->setVisible(!sentence.isEmpty());
+}
+
+void SearchPanel::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    fitScroll();
+}
+
+void SearchPanel::fitScroll() {
+    // No higher than the form, so that the buttons stand right below it in a tall dock.
+    const QLayout* layout = m->form->layout();
+    const int margins = 2 * kMargin;
+    // For the width beside a scroll bar: once there, it would narrow the form, which then needs it.
+    const int inner = width() - margins - style()->pixelMetric(QStyle::PM_ScrollBarExtent);
+    const int wrapped = layout->hasHeightForWidth() ? layout->totalHeightForWidth(inner) : 0;
+    m->scroll->setMaximumHeight(std::max({wrapped, layout->totalMinimumSize().height(), m->scroll->minimumHeight()}));
+}
+
+bool SearchPanel::eventFilter(QObject* watched, QEvent* event) {
+    // A reason below the fields came or went, or the font changed.
+    if (watched == m->form && event->type() == QEvent::LayoutRequest) fitScroll();
+    return QWidget::eventFilter(watched, event);
+}
+
+void SearchPanel::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange && m->buttons[0] && m->error) m->paintIcons(palette());
+}
+
+}  // namespace lpes::widgets
