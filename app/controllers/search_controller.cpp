@@ -1,0 +1,189 @@
+#include "app/controllers/search_controller.h"
+
+#include <QAction>
+#include <QIcon>
+#include <QStyle>
+
+#include "app/document.h"
+#include "app/jobs/thread_context.h"
+#include "core/base/clock.h"
+#include "core/model/torch/torch_runtime.h"
+
+namespace lpes::app {
+
+using widgets::SearchCommand;
+using widgets::SearchForm;
+using widgets::SearchState;
+
+SearchController::SearchController(Document& document, widgets::SearchPanel& panel, QObject* parent)
+    : QObject(parent),
+      m_document(document),
+      m_panel(panel),
+      m_start(new QAction(tr("Start search"), this)),
+      m_pause(new QAction(tr("Pause search"), this)),
+      m_resume(new QAction(tr("Resume search"), this)),
+      m_stop(new QAction(tr("Stop search"), this)) {
+    m_start->setShortcut(QKeySequence(QStringLiteral("Ctrl+R")));
+    m_pause->setShortcut(QKeySequence(QStringLiteral("Ctrl+P")));
+    m_stop->setShortcut(QKeySequence(QStringLiteral("Ctrl+.")));
+    m_pause->setToolTip(tr("Pause after the item in flight; nothing is lost"));
+    m_stop->setToolTip(tr("Stop after the item in flight; the run can be resumed later"));
+    QStringList devices;
+    for (const std::string& device : model::availableDevices()) devices.push_back(QString::fromStdString(device));
+    m_panel.setDevices(devices);
+
+    connect(m_start, &QAction::triggered, this, [this] { start(m_panel.form()); });
+    connect(m_pause, &QAction::triggered, this, [this] {
+        if (m_job) m_job->pause();
+    });
+    connect(m_resume, &QAction::triggered, this, [this] {
+        if (m_job) m_job->resume();
+    });
+    connect(m_stop, &QAction::triggered, this, &SearchController::stop);
+    connect(&m_panel, &widgets::SearchPanel::startRequested, this, &SearchController::start);
+    connect(&m_panel, &widgets::SearchPanel::pauseRequested, m_pause, &QAction::trigger);
+    connect(&m_panel, &widgets::SearchPanel::resumeRequested, m_resume, &QAction::trigger);
+    connect(&m_panel, &widgets::SearchPanel::stopRequested, m_stop, &QAction::trigger);
+    setModel(nullptr, tr("Open a model first"));
+}
+
+SearchController::~SearchController() = default;
+
+void SearchController::setModel(std::shared_ptr<const ReadyModel> model, const QString& whyNot) {
+    m_model = std::move(model);
+    m_whyNot = m_model ? QString() : whyNot;
+    m_panel.setObstacle(m_whyNot);
+    showState();
+}
+
+void SearchController::setStudy(const studies::SearchRunSettings& study) {
+    m_study = study;
+    SearchForm form;
+    form.device = QString::fromStdString(study.compute.device);
+    form.seed = study.search.seed;
+    form.pairs = study.task.pairs.value_or(form.pairs);
+    form.population = study.search.population;
+    form.generations = study.search.maxGenerations;
+    form.searchItems = study.searchItems;
+    form.selectItems = study.selectItems;
+    form.reportItems = study.reportItems.value_or(form.reportItems);
+    if (study.search.timeLimitSeconds) form.timeLimitMinutes = *study.search.timeLimitSeconds / 60.0;
+    m_panel.setForm(form);
+}
+
+studies::SearchRunSettings SearchController::settingsOf(const SearchForm& form) const {
+    studies::SearchRunSettings settings = m_study;
+    const auto set = [&](const char* name, auto& field, const auto& value) {
+        if (field == value) return;
+        field = value;
+        settings.origins[name] = "window";
+    };
+    if (m_model) settings.compute.model = m_model->model.opened.spelling;
+    settings.compute.device = form.device.toStdString();
+    settings.compute.workers = 1;
+    settings.compute.threadsPerWorker = windowThreads();
+    set("seed", settings.search.seed, form.seed);
+    set("pairs", settings.task.pairs, std::optional<int>(form.pairs));
+    set("population", settings.search.population, form.population);
+    set("max_generations", settings.search.maxGenerations, form.generations);
+    set("search_items", settings.searchItems, form.searchItems);
+    set("select_items", settings.selectItems, form.selectItems);
+    set("report_items", settings.reportItems, std::optional<int>(form.reportItems));
+    std::optional<double> limit;
+    if (form.timeLimitMinutes) limit = *form.timeLimitMinutes * 60.0;
+    set("time_limit", settings.search.timeLimitSeconds, limit);
+    const widgets::CurveDraft& draft = m_document.draft();
+    set("scale_min", settings.search.constraints.scaleMin, draft.constraints.scaleMin);
+    set("scale_max", settings.search.constraints.scaleMax, draft.constraints.scaleMax);
+    set("grid_step", settings.search.constraints.gridStep, draft.constraints.gridStep);
+    set("curve", settings.search.curve, draft.kind);
+    if (draft.kind != curve::CurveKind::Free) {
+        set("points", settings.search.points, static_cast<int>(draft.points.size()));
+    }
+    return settings;
+}
+
+void SearchController::start(const SearchForm& form) {
+    if (m_job || !m_model) return;
+    run({settingsOf(form), 0, m_database, m_model});
+}
+
+void SearchController::resumeRun(std::int64_t runId) {
+    if (m_job) return;
+    run({m_study, runId, m_database, m_model});
+}
+
+void SearchController::stop() {
+    if (m_job) m_job->stop();
+}
+
+void SearchController::run(SearchOrder order) {
+    m_panel.setError({});
+    m_progress = {};
+    m_progress.stage = tr("preparing");
+    m_startedAt = steadySeconds();
+    m_job = std::make_unique<SearchJob>(std::move(order), nullptr);
+    SearchJob* job = m_job.get();
+    connect(job, &SearchJob::stateChanged, this, [this](SearchState) { showState(); });
+    connect(job, &SearchJob::progressChanged, this, &SearchController::showProgress);
+    connect(job, &SearchJob::warningRaised, this, &SearchController::warningRaised);
+    connect(job, &SearchJob::finished, this, [this](qint64 id, const nlohmann::json& result) {
+        clearJob();
+        Q_EMIT finished(id, result);
+        Q_EMIT ended();
+    });
+    connect(job, &SearchJob::stopped, this, [this](qint64 id) {
+        clearJob();
+        Q_EMIT stopped(id);
+        Q_EMIT ended();
+    });
+    connect(job, &SearchJob::failed, this, [this](const Error& error) {
+        clearJob();
+        m_panel.setError(QString::fromStdString(error.text()));
+        Q_EMIT failed(error);
+        Q_EMIT ended();
+    });
+    Q_EMIT began();
+    job->start();
+    showProgress({m_progress.stage.toStdString(), 0, 0, 0.0, -1.0});
+}
+
+void SearchController::clearJob() {
+    // Called from the job's own signal, whose thread is through.
+    m_job.release()->deleteLater();
+    showState();
+}
+
+SearchState SearchController::state() const {
+    return m_job ? m_job->state() : SearchState::Idle;
+}
+
+void SearchController::showState() {
+    const SearchState now = state();
+    m_start->setEnabled(!m_job && m_model);
+    m_start->setToolTip(m_whyNot.isEmpty() ? tr("Search for a better profile") : m_whyNot);
+    m_pause->setEnabled(isAllowed(now, SearchCommand::Pause));
+    m_resume->setEnabled(isAllowed(now, SearchCommand::Resume));
+    m_stop->setEnabled(isAllowed(now, SearchCommand::Stop));
+    m_panel.setState(now);
+    Q_EMIT stateChanged(now);
+}
+
+void SearchController::showProgress(const Progress& progress) {
+    m_progress.stage = QString::fromStdString(progress.stage);
+    m_progress.done = progress.done;
+    m_progress.total = progress.total;
+    m_progress.ratePerSecond = progress.ratePerSecond;
+    m_progress.etaSeconds = progress.etaSeconds;
+    m_progress.elapsedSeconds = steadySeconds() - m_startedAt;
+    m_panel.setProgress(m_progress);
+}
+
+void SearchController::showFigures(const RunDetail& detail) {
+    if (!m_job) return;
+    if (detail.population.best) m_progress.bestFitness = detail.population.best->fitness;
+    m_progress.baselineFitness = detail.population.baselineFitness;
+    m_panel.setProgress(m_progress);
+}
+
+}  // namespace lpes::app

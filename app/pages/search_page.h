@@ -1,0 +1,47 @@
+#pragma once
+
+#include <QWidget>
+#include <array>
+
+#include "app/jobs/store_snapshot.h"
+#include "widgets/plots/theme.h"
+
+class QLabel;
+
+namespace lpes::widgets {
+class CurveEditor;
+class PlotPane;
+}  // namespace lpes::widgets
+
+namespace lpes::app {
+
+/// One run as the data base has it: its curves, fitness by generation, accuracy by position, attention and deviation.
+/// Replots only what changed. GUI thread only.
+class SearchPage : public QWidget {
+    Q_OBJECT
+  public:
+    explicit SearchPage(const widgets::Theme& theme, QWidget* parent = nullptr);
+
+    /// `detail` null: `why` stands in every pane.
+    void showRun(const std::shared_ptr<const RunDetail>& detail, const QString& why, int numLayers, int trainedContext);
+    void setTheme(const widgets::Theme& theme);
+    /// One line above the pictures: what run this is and how it stands.
+    void setHeadline(const QString& words);
+    [[nodiscard]] widgets::CurveEditor& curves() { return *m_curves; }
+    [[nodiscard]] widgets::PlotPane& pane(PlotKind kind);
+    [[nodiscard]] QString headline() const;
+
+  private:
+    void showCurves(const RunDetail& detail, int numLayers, int trainedContext);
+    void showPlot(PlotKind kind, const StoredPlot& plot, const RunDetail& detail);
+
+    widgets::CurveEditor* m_curves;  ///< read-only: the population and the best
+    std::array<widgets::PlotPane*, kPlotKinds.size()> m_panes{};
+    std::array<std::uint64_t, kPlotKinds.size()> m_shown{};  ///< versions of what the panes show
+    std::array<bool, kPlotKinds.size()> m_hasData{};
+    std::int64_t m_run = 0;
+    QLabel* m_headline;
+    QString m_curvesKey;
+};
+
+}  // namespace lpes::app

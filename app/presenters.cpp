@@ -1,0 +1,222 @@
+#include "app/presenters.h"
+
+#include <QLocale>
+#include <algorithm>
+#include <cmath>
+#include <variant>
+
+#include "widgets/panels/search_panel.h"
+
+namespace lpes::app {
+
+using nlohmann::json;
+using widgets::ModelFacts;
+using widgets::RunLine;
+
+namespace {
+
+QString text(const std::string& utf8) {
+    return QString::fromStdString(utf8);
+}
+
+QString fixed(double value, int decimals = 3) {
+    return QString::number(value, 'f', decimals);
+}
+
+json objectOf(const std::string& text) {
+    json parsed = json::parse(text, nullptr, false);
+    return parsed.is_object() ? parsed : json::object();
+}
+
+double numberAt(const json& object, const char* key) {
+    const auto it = object.find(key);
+    return it != object.end() && it->is_number() ? it->get<double>() : std::nan("");
+}
+
+QString outcomeOf(const store::RunRow& run) {
+    if (run.state == store::RunState::Failed) return text(run.error);
+    const json result = objectOf(run.resultJson);
+    if (run.kind == "search") {
+        const auto best = result.find("best");
+        if (best != result.end() && best->is_object()) {
+            const double fitness = numberAt(*best, "fitness");
+            if (std::isfinite(fitness)) return QStringLiteral("best ") + fixed(fitness);
+        }
+        return {};
+    }
+    const double accuracy = numberAt(result, "mean_accuracy");
+    return std::isfinite(accuracy) ? QStringLiteral("accuracy ") + fixed(accuracy) : QString();
+}
+
+QString detailsOf(const store::RunRow& run) {
+    QString words =
+        QStringLiteral(
+            "seed %1 · %2 · %3 · %4 thread(s) per worker, %5 worker(s), batch %6\n%7\nversion %8, LibTorch %9")
+            .arg(run.seed)
+            .arg(text(run.device), text(run.computeType))
+            .arg(run.threadsPerWorker)
+            .arg(run.workers)
+            .arg(run.batchSize)
+            .arg(text(run.deviceDescription), text(run.toolVersion), text(run.libTorchVersion));
+    if (!run.host.empty()) words += QStringLiteral("\n%1, process %2").arg(text(run.host)).arg(run.pid);
+    if (!run.error.empty()) words += QStringLiteral("\n") + text(run.error);
+    return words;
+}
+
+}  // namespace
+
+std::vector<RunLine> runLines(const StoreSnapshot& snapshot) {
+    std::vector<RunLine> lines;
+    for (std::size_t i = 0; i < snapshot.runs.size(); ++i) {
+        const store::RunRow& run = snapshot.runs[i];
+        RunLine line;
+        line.id = run.id;
+        line.kind = text(run.kind);
+        line.state = text(std::string(store::runStateName(run.state)));
+        line.label = text(run.label);
+        line.model = text(snapshot.modelNames[i]);
+        line.device = text(run.device);
+        line.createdMs = run.createdMs;
+        line.elapsedSeconds = run.elapsedSeconds;
+        line.outcome = outcomeOf(run);
+        line.details = detailsOf(run);
+        const bool left = run.state == store::RunState::Stopped || run.state == store::RunState::Interrupted ||
+                          run.state == store::RunState::Failed;
+        line.resumable = run.kind == "search" && left;
+        line.hasProfile = snapshot.hasProfile[i];
+        lines.push_back(std::move(line));
+    }
+    return lines;
+}
+
+QString verdictOf(const json& result) {
+    const auto heldout = result.find("heldout");
+    if (heldout == result.end() || !heldout->is_object()) return {};
+    const double before = numberAt((*heldout)["baseline"], "mean_accuracy");
+    const double after = numberAt((*heldout)["best"], "mean_accuracy");
+    const double difference = numberAt(*heldout, "nll_difference"), p = numberAt(*heldout, "p_value");
+    const bool better = heldout->value("better", false);
+    const int items = (*heldout)["best"].value("items", 0);
+    // Below a gain of zero the loss fell, which is the better side.
+    return QStringLiteral("%1 on %2 held-out items: answer NLL %3%4 (p = %5), mean accuracy %6 → %7")
+        .arg(better ? QStringLiteral("better") : QStringLiteral("no clear gain"))
+        .arg(items)
+        .arg(difference > 0 ? QStringLiteral("+") : QStringLiteral("−"))
+        .arg(fixed(std::abs(difference)))
+        .arg(p < 0.001 ? QString::number(p, 'g', 1) : fixed(p))
+        .arg(fixed(before), fixed(after));
+}
+
+QString headlineOf(const RunDetail& detail) {
+    const store::RunRow& run = detail.run;
+    QString words =
+        QStringLiteral("Run %1 · %2 · %3 · %4")
+            .arg(run.id)
+            .arg(text(run.label), text(detail.modelName), text(std::string(store::runStateName(run.state))));
+    if (run.elapsedSeconds > 0) words += QStringLiteral(" · ") + widgets::durationText(run.elapsedSeconds);
+    const QString verdict = verdictOf(objectOf(run.resultJson));
+    if (!verdict.isEmpty()) {
+        words += QStringLiteral(" · ") + verdict;
+    } else if (detail.population.best) {
+        words += QStringLiteral(" · best so far ") + fixed(detail.population.best->fitness);
+        if (detail.population.baselineFitness) {
+            words += QStringLiteral(" against ") + fixed(*detail.population.baselineFitness) +
+                     QStringLiteral(" without a profile");
+        }
+    }
+    if (detail.population.failed > 0) {
+        words += QStringLiteral(" · %1 candidate(s) failed: %2")
+                     .arg(detail.population.failed)
+                     .arg(text(detail.population.lastFailure));
+    }
+    if (run.state == store::RunState::Failed) words += QStringLiteral(" · ") + text(run.error);
+    return words;
+}
+
+std::pair<int, int> shapeOf(const RunDetail& detail) {
+    if (!detail.plots[kCurvePlot].data) return {0, 0};
+    const auto* curve = std::get_if<analysis::CurvePlot>(detail.plots[kCurvePlot].data.get());
+    if (!curve || curve->series.empty()) return {0, 0};
+    return {static_cast<int>(curve->series.front().scales.size()), curve->trainedContext};
+}
+
+QString bytesText(double bytes) {
+    constexpr double kKiB = 1024.0;
+    const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    std::size_t unit = 0;
+    while (bytes >= kKiB && unit + 1 < std::size(units)) {
+        bytes /= kKiB;
+        ++unit;
+    }
+    return QStringLiteral("%1 %2").arg(bytes, 0, 'f', unit > 2 || bytes < 10 ? 1 : 0).arg(QLatin1String(units[unit]));
+}
+
+ModelFacts factsOf(const json& description) {
+    ModelFacts facts;
+    const json origins = description.value("origins", json::object());
+    const auto origin = [&](const char* key) { return text(origins.value(key, std::string())); };
+    const auto number = [&](const char* key) { return QString::number(description.value(key, std::int64_t{0})); };
+    const auto yes = [](bool value) { return value ? QStringLiteral("yes") : QStringLiteral("no"); };
+    facts.name = text(description.value("name", std::string()));
+    facts.path = text(description.value("path", std::string()));
+    const double parameters = static_cast<double>(description.value("parameters", std::int64_t{0}));
+    const json biases = description.value("biases", json::object());
+    facts.groups.push_back(
+        {QStringLiteral("Model"),
+         {{QStringLiteral("architecture"), text(description.value("architecture", std::string())),
+           origin("architecture")},
+          {QStringLiteral("format"), text(description.value("format", std::string())), {}},
+          {QStringLiteral("parameters"), QStringLiteral("%1 million").arg(parameters / 1e6, 0, 'f', 1),
+           QStringLiteral("computed")},
+          {QStringLiteral("layers"), number("layers"), origin("layers")},
+          {QStringLiteral("hidden size"), number("hidden"), origin("hidden")},
+          {QStringLiteral("attention heads"), number("heads"), origin("num_heads")},
+          {QStringLiteral("key/value heads"), number("kv_heads"), origin("num_kv_heads")},
+          {QStringLiteral("head_dim"), number("head_dim"), origin("head_dim")},
+          {QStringLiteral("intermediate size"), number("intermediate"), origin("intermediate")},
+          {QStringLiteral("vocabulary"), number("vocab"), origin("vocab")},
+          {QStringLiteral("tied output head"), yes(description.value("tied_head", false)), origin("tied_head")},
+          {QStringLiteral("q/k/v bias"), yes(biases.value("qkv", false)), origin("qkv_bias")},
+          {QStringLiteral("weights"),
+           QStringLiteral("%1, %2").arg(text(description.value("weight_types", std::string())),
+                                        bytesText(description.value("weight_bytes", 0.0))),
+           QStringLiteral("the tensors")},
+          {QStringLiteral("fingerprint"), text(description.value("fingerprint", std::string())),
+           QStringLiteral("computed")}}});
+    const json rope = description.value("rope", json::object());
+    facts.groups.push_back(
+        {QStringLiteral("RoPE"),
+         {{QStringLiteral("type"), text(rope.value("type", std::string())), {}},
+          {QStringLiteral("RoPE base θ"), QString::number(rope.value("theta", 0.0), 'g', 10),
+           text(rope.value("origin", std::string()))},
+          {QStringLiteral("factor"), QString::number(rope.value("factor", 1.0)), {}},
+          {QStringLiteral("trained context"),
+           QStringLiteral("%1 tokens").arg(description.value("context", std::int64_t{0})), origin("context")},
+          {QStringLiteral("original block"), text(rope.value("original", json()).dump()),
+           QStringLiteral("the file, verbatim")}}});
+    if (const auto tokenizer = description.find("tokenizer");
+        tokenizer != description.end() && tokenizer->is_object()) {
+        facts.groups.push_back(
+            {QStringLiteral("Tokenizer"),
+             {{QStringLiteral("kind"), text(tokenizer->value("description", std::string())), {}},
+              {QStringLiteral("vocabulary"), QString::number(tokenizer->value("vocabulary", std::int64_t{0})), {}},
+              {QStringLiteral("fingerprint"), text(tokenizer->value("fingerprint", std::string())),
+               QStringLiteral("computed")}}});
+    }
+    ModelFacts::Group memory{QStringLiteral("Memory"), {}};
+    for (const json& row : description.value("memory", json::array())) {
+        memory.facts.push_back(
+            {QStringLiteral("%1 tokens").arg(row.value("tokens", std::int64_t{0})),
+             QStringLiteral("%1 (weights %2, KV cache %3)")
+                 .arg(bytesText(row.value("total_bytes", 0.0)), bytesText(row.value("weight_bytes", 0.0)),
+                      bytesText(row.value("kv_cache_bytes", 0.0))),
+             QStringLiteral("estimated, ") + text(row.value("dtype", std::string()))});
+    }
+    if (!memory.facts.empty()) facts.groups.push_back(std::move(memory));
+    for (const json& warning : description.value("warnings", json::array())) {
+        if (warning.is_string()) facts.warnings.push_back(text(warning.get<std::string>()));
+    }
+    return facts;
+}
+
+}  // namespace lpes::app

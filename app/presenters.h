@@ -1,0 +1,31 @@
+#pragma once
+
+#include <QString>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "app/jobs/store_snapshot.h"
+#include "widgets/models/run_table_model.h"
+#include "widgets/panels/inspector_panel.h"
+
+/// Core's values in the words and shapes that the views show. Pure functions; thread-safe.
+namespace lpes::app {
+
+[[nodiscard]] std::vector<widgets::RunLine> runLines(const StoreSnapshot& snapshot);
+
+/// One line about a run: what it is, how it stands and, for a finished search, whether the gain is real.
+[[nodiscard]] QString headlineOf(const RunDetail& detail);
+/// The verdict of a search's result on its held-out items; empty for anything else.
+[[nodiscard]] QString verdictOf(const nlohmann::json& result);
+
+/// Layers and trained context of a run's model, as far as its plots tell; 0 when they do not.
+[[nodiscard]] std::pair<int, int> shapeOf(const RunDetail& detail);
+
+/// What `lpes inspect --json` prints as groups of facts. The layers are left to the live pictures.
+[[nodiscard]] widgets::ModelFacts factsOf(const nlohmann::json& description);
+
+/// "1.2 GiB", "78 MiB".
+[[nodiscard]] QString bytesText(double bytes);
+
+}  // namespace lpes::app

@@ -1,0 +1,92 @@
+#include "app/smoke.h"
+
+#include <QAction>
+#include <QCoreApplication>
+#include <QDir>
+#include <QTimer>
+#include <cstdio>
+
+#include "app/controllers/live_controller.h"
+#include "app/controllers/model_controller.h"
+#include "app/controllers/search_controller.h"
+#include "app/controllers/store_controller.h"
+#include "app/main_window.h"
+#include "core/base/clock.h"
+
+namespace lpes::app {
+
+namespace {
+
+constexpr double kPatienceSeconds = 120.0;
+constexpr int kLookMs = 50, kSettleMs = 400;
+
+constexpr struct {
+    MainWindow::Workspace workspace;
+    const char* name;
+} kViews[] = {{MainWindow::Edit, "edit"}, {MainWindow::Search, "search"}, {MainWindow::Inspect, "inspect"}};
+
+}  // namespace
+
+Smoke::Smoke(MainWindow& window, QString folder, double searchSeconds, QObject* parent)
+    : QObject(parent), m_window(window), m_folder(std::move(folder)), m_searchSeconds(searchSeconds) {}
+
+void Smoke::start() {
+    m_deadline = steadySeconds() + kPatienceSeconds;
+    connect(&m_window.models(), &ModelController::failed, this,
+            [this](const QString&, const Error& error) { finish(QString::fromStdString(error.text())); });
+    QTimer::singleShot(0, this, &Smoke::look);
+}
+
+void Smoke::look() {
+    if (m_ended) return;
+    if (steadySeconds() > m_deadline) return finish(QStringLiteral("the window did not become ready in time"));
+    const SnapshotPtr& snapshot = m_window.stores().snapshot();
+    const bool stored = snapshot && (snapshot->error || snapshot->runs.empty() || snapshot->detail);
+    if (m_window.models().model() && m_window.live().isUpToDate() && stored) return show(0);
+    QTimer::singleShot(kLookMs, this, &Smoke::look);
+}
+
+void Smoke::show(std::size_t view) {
+    if (m_ended) return;
+    if (view == std::size(kViews)) return m_searchSeconds > 0.0 ? search() : finish({});
+    m_window.setWorkspace(kViews[view].workspace);
+    // A new size reaches the plots through the event loop.
+    QTimer::singleShot(kSettleMs, this, [this, view] {
+        if (!draw(kViews[view].name)) return finish(QStringLiteral("a picture cannot be written to %1").arg(m_folder));
+        show(view + 1);
+    });
+}
+
+void Smoke::search() {
+    connect(&m_window.search(), &SearchController::failed, this,
+            [this](const Error& error) { finish(QString::fromStdString(error.text())); });
+    m_window.search().startAction()->trigger();
+    QTimer::singleShot(static_cast<int>(m_searchSeconds * 1000.0), this, [this] {
+        const bool drawn = draw("running");
+        if (!m_window.search().isBusy()) return finish(QStringLiteral("the search was over before it was drawn"));
+        connect(&m_window.search(), &SearchController::ended, this, [this, drawn] {
+            finish(drawn ? QString() : QStringLiteral("a picture cannot be written to %1").arg(m_folder));
+        });
+        m_window.search().stop();
+    });
+}
+
+bool Smoke::draw(const char* name) {
+    const QPixmap picture = m_window.grab();
+    if (picture.isNull()) return false;
+    if (m_folder.isEmpty()) return true;
+    const QString file = m_folder + QLatin1Char('/') + QLatin1String(name) + QStringLiteral(".png");
+    if (!QDir().mkpath(m_folder) || !picture.save(file)) return false;
+    std::fputs(qPrintable(file + QLatin1Char('\n')), stdout);
+    return true;
+}
+
+void Smoke::finish(const QString& problem) {
+    if (m_ended) return;
+    m_ended = true;
+    if (!problem.isEmpty())
+        std::fputs(qPrintable(QStringLiteral("lpes-studio: ") + problem + QLatin1Char('\n')), stderr);
+    QCoreApplication::exit(problem.isEmpty() ? 0 : 1);
+}
+
+}  // namespace lpes::app
