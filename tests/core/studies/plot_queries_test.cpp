@@ -44,6 +44,38 @@ TEST_F(PlotQueries, AccuracyShowsTheHeldOutItemsOfBothSides) {
     EXPECT_EQ(baselines, 1);
 }
 
+TEST_F(PlotQueries, AnUnfinishedSearchShowsItsSearchItemsAndSaysSo) {
+    StopAfter observer(30);
+    const auto stopped = studies::runSearch(smallSearch(m_folder), *m_store, observer, observer.token());
+    ASSERT_TRUE(stopped && stopped->stoppedEarly);
+    const auto run = take(m_store->reader().run(stopped->runId));
+    const auto data = studies::plotData(m_store->reader(), run, "accuracy");
+    ASSERT_TRUE(data) << data.error().text();
+    const auto& plot = std::get<analysis::AccuracyPlot>(*data);
+    EXPECT_THAT(plot.subtitle, HasSubstr("the held-out ones come at its end"));
+    ASSERT_FALSE(plot.series.empty());
+    EXPECT_EQ(plot.series[0].role, analysis::SeriesRole::Baseline);
+    EXPECT_EQ(plot.series[0].points.size(), 3u);
+    EXPECT_EQ(plot.series[0].points[0].n, 3) << "the items of the search split";
+}
+
+TEST_F(PlotQueries, ThePopulationIsWhatTheSearchHasInHand) {
+    const auto finished = take(studies::populationOf(m_store->reader(), m_run));
+    const auto result = nlohmann::json::parse(m_run.resultJson);
+    ASSERT_TRUE(finished.best);
+    EXPECT_EQ(finished.best->scales, result["best"]["scales"].get<std::vector<double>>());
+    EXPECT_EQ(finished.evaluated, result["evaluations"].get<std::int64_t>());
+    EXPECT_LE(finished.members.size(), 6u) << "the last population";
+    EXPECT_TRUE(finished.baselineFitness);
+    StopAfter observer(12);
+    const auto stopped = take(studies::runSearch(smallSearch(m_folder), *m_store, observer, observer.token()));
+    const auto begun = take(studies::populationOf(m_store->reader(), take(m_store->reader().run(stopped.runId))));
+    EXPECT_EQ(static_cast<std::int64_t>(begun.members.size()), begun.evaluated) << "the generation under way";
+    store::RunRow other = m_run;
+    other.kind = "eval";
+    EXPECT_TRUE(take(studies::populationOf(m_store->reader(), other)).members.empty());
+}
+
 TEST_F(PlotQueries, ConvergenceKnowsTheBaseline) {
     const auto data = studies::plotData(m_store->reader(), m_run, "convergence");
     ASSERT_TRUE(data) << data.error().text();
