@@ -53,11 +53,12 @@ CurveDraft Document::freshDraft() {
 }
 
 void Document::setModel(const exporters::ProfileModel& model, int trainedContext) {
-    const bool otherShape = model.layers != m_model.layers;
+    const bool otherShape = model.layers != m_model.layers, same = model.fingerprint == m_model.fingerprint;
     m_model = model;
     m_trainedContext = trainedContext;
     m_undo.clear();
-    State state{m_draft, m_origin, std::nullopt};
+    // Where the curve came from is true for the model that it came from.
+    State state{m_draft, same ? m_origin : handDrawn(), same ? m_source : std::nullopt};
     if (otherShape && m_draft.kind == curve::CurveKind::Free) state = {freshDraft(), handDrawn(), std::nullopt};
     apply(state);
 }
@@ -99,7 +100,14 @@ Result<std::vector<std::string>> Document::takeProfile(const exporters::Profile&
 }
 
 Result<exporters::Profile> Document::profile() const {
-    if (m_source) return *m_source;
+    if (m_source) {
+        exporters::Profile profile = *m_source;
+        if (profile.model.fingerprint != m_model.fingerprint) {
+            profile.provenance["made_for_fingerprint"] = profile.model.fingerprint;
+            profile.model = m_model;
+        }
+        return profile;
+    }
     if (!hasModel()) return fail(ErrorCode::Usage, "there is no model yet; open one, so that the profile can name it");
     if (const auto broken = curve::violation(m_draft.kind, m_draft.points, m_draft.constraints)) {
         return fail(ErrorCode::Usage, "the curve breaks a rule: " + *broken);

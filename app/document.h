@@ -42,6 +42,8 @@ class Document : public QObject {
                                                                const QString& origin);
     /// The profile as it stands, with provenance kept where it still describes these scales.
     [[nodiscard]] Result<exporters::Profile> profile() const;
+    /// The draft is a profile that was opened, unchanged.
+    [[nodiscard]] bool isOpenedProfile() const { return m_source.has_value(); }
     void markSaved(const QString& file);
     [[nodiscard]] bool isModified() const { return !m_undo.isClean(); }
     /// "hand-drawn curve", "profile.json", "best of run 7".

@@ -10,8 +10,8 @@ namespace lpes::app {
 
 using namespace std::chrono_literals;
 
-DraftKeeper::DraftKeeper(Document& document, std::filesystem::path file, QObject* parent)
-    : QObject(parent), m_document(document), m_file(std::move(file)) {
+DraftKeeper::DraftKeeper(Document& document, std::filesystem::path folder, QObject* parent)
+    : QObject(parent), m_document(document), m_folder(std::move(folder)) {
     m_delay.setSingleShot(true);
     m_delay.setInterval(1s);
     connect(&m_delay, &QTimer::timeout, this, &DraftKeeper::flush);
@@ -26,14 +26,19 @@ DraftKeeper::~DraftKeeper() {
     flush();
 }
 
+std::filesystem::path DraftKeeper::file() const {
+    constexpr std::size_t kDigits = 16;
+    return m_folder / (m_document.model().fingerprint.substr(0, kDigits) + ".json");
+}
+
 bool DraftKeeper::restore() {
-    if (m_restored || !m_document.hasModel()) return false;
-    m_restored = true;
+    if (m_folder.empty() || !m_document.hasModel()) return false;
     std::error_code error;
-    if (!std::filesystem::exists(m_file, error)) return false;
-    auto kept = exporters::readProfile(m_file);
+    if (!std::filesystem::exists(file(), error)) return false;
+    auto kept = exporters::readProfile(file());
     if (!kept) return false;  // a curve that cannot be read is no reason to bother anybody at the start
     if (!m_document.takeProfile(kept->profile, QStringLiteral("curve of the last session"))) return false;
+    m_dirty = false;
     return true;
 }
 
@@ -41,11 +46,12 @@ void DraftKeeper::flush() {
     m_delay.stop();
     if (!m_dirty) return;
     m_dirty = false;
+    if (m_folder.empty() || !m_document.hasModel() || m_document.isOpenedProfile()) return;
     auto profile = m_document.profile();
     if (!profile) return;  // a curve that breaks a rule is kept by its last valid form
     std::error_code error;
-    std::filesystem::create_directories(m_file.parent_path(), error);
-    if (auto written = writeFileAtomically(m_file, exporters::toJson(*profile)); !written && !m_told) {
+    std::filesystem::create_directories(m_folder, error);
+    if (auto written = writeFileAtomically(file(), exporters::toJson(*profile)); !written && !m_told) {
         m_told = true;
         Q_EMIT failed(
             tr("the curve cannot be kept between sessions: %1").arg(QString::fromStdString(written.error().text())));

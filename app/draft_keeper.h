@@ -8,16 +8,18 @@ namespace lpes::app {
 
 class Document;
 
-/// Keeps the curve on disk while it is edited, so that neither closing nor a crash loses it: written a second after the
-/// last change, taken up when the next session opens a model that it fits. GUI thread only.
+/// Keeps the curve that is drawn by hand on disk, one file per model, so that neither closing nor a crash loses it:
+/// written a second after the last change, taken up when a session opens that model again. A profile that was opened
+/// and not changed stands in its own file and is not kept. GUI thread only.
 class DraftKeeper : public QObject {
     Q_OBJECT
   public:
-    DraftKeeper(Document& document, std::filesystem::path file, QObject* parent);
+    /// `folder` empty: nothing is kept.
+    DraftKeeper(Document& document, std::filesystem::path folder, QObject* parent);
     /// Writes what is not written yet.
     ~DraftKeeper() override;
 
-    /// Takes the kept curve into the document when it fits the model; true when it did. Once per session.
+    /// Takes the curve that is kept for the document's model into the document; true when there was one.
     bool restore();
     void flush();
 
@@ -26,10 +28,12 @@ class DraftKeeper : public QObject {
     void failed(const QString& sentence);
 
   private:
+    [[nodiscard]] std::filesystem::path file() const;
+
     Document& m_document;
-    const std::filesystem::path m_file;
+    const std::filesystem::path m_folder;
     QTimer m_delay;
-    bool m_dirty = false, m_restored = false, m_told = false;
+    bool m_dirty = false, m_told = false;
 };
 
 }  // namespace lpes::app

@@ -78,7 +78,7 @@ int main(int argc, char** argv) {
     options.database =
         arguments.database.empty() ? lpes::store::defaultDatabasePath() : std::filesystem::path(arguments.database);
     options.profile = arguments.profile;
-    options.draftFile = lpes::userDataFolder() / "studio-curve.json";
+    if (!arguments.smoke) options.draftFolder = lpes::userDataFolder() / "curves";
     options.systemDark = lpes::app::systemIsDark();
     options.restoreLayout = !arguments.smoke;
     if (arguments.theme == "dark") options.theme = lpes::app::ThemeChoice::Dark;
@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
     lpes::app::MainWindow window(options);
     window.show();
     lpes::app::Smoke smoke(window, QString::fromStdString(arguments.out), arguments.smokeSearch, nullptr);
-    if (arguments.smoke) smoke.start();
+    if (arguments.smoke) smoke.start(!options.model.empty());
     // After the first picture is on the screen: loading must not delay it.
     QTimer::singleShot(0, &window, &lpes::app::MainWindow::start);
     return QApplication::exec();

@@ -63,7 +63,7 @@ MainWindow::MainWindow(StudioOptions options, QWidget* parent) : QMainWindow(par
     setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
     setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
     makeDocks();
-    m_keeper = std::make_unique<DraftKeeper>(m_document, m_options.draftFile, nullptr);
+    m_keeper = std::make_unique<DraftKeeper>(m_document, m_options.draftFolder, nullptr);
     m_exports = std::make_unique<ExportController>(m_settings, this);
     m_stores = std::make_unique<StoreController>(*m_runList, *m_searchPage, nullptr);
     m_models = std::make_unique<ModelController>(nullptr);

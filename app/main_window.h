@@ -16,7 +16,6 @@
 #include "widgets/panels/search_panel.h"
 
 class QLabel;
-class QMenu;
 class QProgressBar;
 class QTabWidget;
 class QToolButton;
@@ -43,10 +42,10 @@ class StoreController;
 
 /// What the window is started with.
 struct StudioOptions {
-    std::string model = "demo";       ///< empty: none is opened
-    std::filesystem::path database;   ///< followed, and written by searches
-    std::filesystem::path profile;    ///< opened after the model; empty: the curve of the last session
-    std::filesystem::path draftFile;  ///< where the curve is kept between sessions
+    std::string model = "demo";         ///< empty: none is opened
+    std::filesystem::path database;     ///< followed, and written by searches
+    std::filesystem::path profile;      ///< opened after the model; empty: the curve of the last session
+    std::filesystem::path draftFolder;  ///< where curves are kept between sessions; empty: they are not
     /// What the search form and the sample prompts start from; unset: the demo study.
     std::optional<studies::SearchRunSettings> study;
     bool systemDark = false;
@@ -103,6 +102,7 @@ class MainWindow : public QMainWindow {
     void makeMenus();
     void makeFileMenu();
     void makeEditMenu();
+    void addCurveMenu(widgets::CurveEditor& curve, const QString& name, const QList<QAction*>& first);
     void makeViewMenu();
     void makeSearchMenu();
     void makeHelpMenu();
@@ -148,9 +148,8 @@ class MainWindow : public QMainWindow {
     QProgressBar* m_loading = nullptr;
     QToolButton* m_cancelLoading = nullptr;
     QLabel *m_modelLabel = nullptr, *m_stateLabel = nullptr;
-    QMenu* m_viewMenu = nullptr;
     std::vector<widgets::GhostCurve> m_ghosts;  ///< as the editor shows them
-    bool m_closing = false, m_paintedOnce = false;
+    bool m_studyShown = false, m_closing = false, m_paintedOnce = false;
 
     // Last, so that they end before the widgets that they show things in.
     std::unique_ptr<DraftKeeper> m_keeper;

@@ -78,6 +78,8 @@ void MainWindow::makeFileMenu() {
     };
     pane(tr("Attention of the curve"), m_editPage->attention());
     pane(tr("Deviation of the curve"), m_editPage->deviation());
+    connect(add(plots, tr("Population and best of the run")), &QAction::triggered, this,
+            [this] { m_exports->exportPlot(tr("Population and best"), m_searchPage->curves().plotData()); });
     pane(tr("Fitness of the run"), m_searchPage->pane(kConvergencePlot));
     pane(tr("Accuracy of the run"), m_searchPage->pane(kAccuracyPlot));
     pane(tr("Attention of the run"), m_searchPage->pane(kAttentionPlot));
@@ -124,39 +126,40 @@ void MainWindow::makeEditMenu() {
     QAction* view = add(menu, tr("Reset the &view"), QKeySequence(QStringLiteral("Ctrl+0")));
     connect(view, &QAction::triggered, &editor, &widgets::CurveEditor::resetView);
 
-    editor.setContextMenuPolicy(Qt::CustomContextMenu);
-    connect(&editor, &QWidget::customContextMenuRequested, this,
-            [this, more, fewer, point, whole, view](const QPoint& at) {
-                widgets::CurveEditor& curve = m_editPage->editor();
-                auto* popup = new QMenu(this);
-                popup->setAttribute(Qt::WA_DeleteOnClose);
-                popup->addActions({more, fewer});
-                popup->addSeparator();
-                popup->addActions({point, whole, view});
-                popup->addSeparator();
-                connect(popup->addAction(tr("Copy image")), &QAction::triggered, this,
-                        [&curve] { QApplication::clipboard()->setPixmap(curve.grab()); });
-                connect(popup->addAction(tr("Copy data as CSV")), &QAction::triggered, this, [&curve] {
-                    QApplication::clipboard()->setText(
-                        QString::fromStdString(analysis::plotCsv(analysis::PlotData(curve.plotData()))));
-                });
-                connect(popup->addAction(tr("Export…")), &QAction::triggered, this,
-                        [this, &curve] { m_exports->exportPlot(tr("Scale per layer"), curve.plotData()); });
-                popup->popup(curve.mapToGlobal(at));
-            });
+    addCurveMenu(editor, tr("Scale per layer"), {more, fewer, point, whole, view});
+    addCurveMenu(m_searchPage->curves(), tr("Population and best"), {});
+}
+
+void MainWindow::addCurveMenu(widgets::CurveEditor& curve, const QString& name, const QList<QAction*>& first) {
+    curve.setContextMenuPolicy(Qt::CustomContextMenu);
+    connect(&curve, &QWidget::customContextMenuRequested, this, [this, &curve, name, first](const QPoint& at) {
+        auto* popup = new QMenu(this);
+        popup->setAttribute(Qt::WA_DeleteOnClose);
+        popup->addActions(first);
+        popup->addSeparator();
+        connect(popup->addAction(tr("Copy image")), &QAction::triggered, this,
+                [&curve] { QApplication::clipboard()->setPixmap(curve.grab()); });
+        connect(popup->addAction(tr("Copy data as CSV")), &QAction::triggered, this, [&curve] {
+            QApplication::clipboard()->setText(
+                QString::fromStdString(analysis::plotCsv(analysis::PlotData(curve.plotData()))));
+        });
+        connect(popup->addAction(tr("Export…")), &QAction::triggered, this,
+                [this, &curve, name] { m_exports->exportPlot(name, curve.plotData()); });
+        popup->popup(curve.mapToGlobal(at));
+    });
 }
 
 void MainWindow::makeViewMenu() {
-    m_viewMenu = menuBar()->addMenu(tr("&View"));
+    QMenu* menu = menuBar()->addMenu(tr("&View"));
     for (int i = 0; i < m_workspaces->count(); ++i) {
-        connect(add(m_viewMenu, m_workspaces->tabText(i), QKeySequence(QStringLiteral("Ctrl+%1").arg(i + 1))),
+        connect(add(menu, m_workspaces->tabText(i), QKeySequence(QStringLiteral("Ctrl+%1").arg(i + 1))),
                 &QAction::triggered, this, [this, i] { m_workspaces->setCurrentIndex(i); });
     }
-    m_viewMenu->addSeparator();
-    for (QDockWidget* dock : findChildren<QDockWidget*>()) m_viewMenu->addAction(dock->toggleViewAction());
-    connect(add(m_viewMenu, tr("&Put the docks back")), &QAction::triggered, this, &MainWindow::resetLayout);
-    m_viewMenu->addSeparator();
-    QMenu* themes = m_viewMenu->addMenu(tr("&Theme"));
+    menu->addSeparator();
+    for (QDockWidget* dock : findChildren<QDockWidget*>()) menu->addAction(dock->toggleViewAction());
+    connect(add(menu, tr("&Put the docks back")), &QAction::triggered, this, &MainWindow::resetLayout);
+    menu->addSeparator();
+    QMenu* themes = menu->addMenu(tr("&Theme"));
     auto* group = new QActionGroup(this);
     const std::pair<QString, ThemeChoice> choices[] = {
         {tr("As the system"), ThemeChoice::System}, {tr("Light"), ThemeChoice::Light}, {tr("Dark"), ThemeChoice::Dark}};

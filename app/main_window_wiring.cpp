@@ -147,7 +147,8 @@ void MainWindow::modelReady(const std::shared_ptr<const ReadyModel>& model) {
     m_stateLabel->setToolTip(tr("Device, compute type and memory of the weights"));
     const Result<studies::SearchRunSettings> study = m_options.study ? *m_options.study : studies::demoStudy();
     if (study) {
-        m_search->setStudy(*study);
+        // Once: what the user has entered since is not this model's business.
+        if (!std::exchange(m_studyShown, true)) m_search->setStudy(*study);
         m_live->setModel(model, study->task);
     } else {
         complain(textOf(study.error()));
@@ -186,7 +187,14 @@ void MainWindow::wireSearch() {
         if (run == 0) return say(tr("The search was stopped before its run began; nothing is stored"));
         say(tr("Run %1 is stopped; what it finished is stored").arg(run));
         m_messages->show(MessageBar::Kind::Info, tr("Run %1 is stopped; what it finished is stored.").arg(run),
-                         {{tr("Resume"), [this, run] { Q_EMIT m_runList->resumeRequested(run); }}});
+                         {{tr("Resume"), [this, run, database = m_search->database()] {
+                               if (database != m_search->database()) {
+                                   return complain(tr("Run %1 is in %2; open that data base to resume it")
+                                                       .arg(run)
+                                                       .arg(QString::fromStdString(database.string())));
+                               }
+                               Q_EMIT m_runList->resumeRequested(run);
+                           }}});
     });
     connect(search, &SearchController::failed, this, [this](const Error& error) {
         m_stores->nudge();
@@ -202,8 +210,7 @@ void MainWindow::wireSearch() {
 void MainWindow::searchFinished(qint64 run, const nlohmann::json& result) {
     m_stores->nudge();
     const QString verdict = verdictOf(result);
-    const bool better =
-        result.contains("heldout") && result["heldout"].is_object() && result["heldout"].value("better", false);
+    const bool better = verdict.startsWith(QStringLiteral("better"));
     const QString sentence = tr("Run %1 is finished: %2.").arg(run).arg(verdict);
     m_log->add(LogPanel::Level::Info, sentence);
     std::vector<MessageBar::Action> actions;
@@ -221,9 +228,11 @@ void MainWindow::searchFinished(qint64 run, const nlohmann::json& result) {
 
 void MainWindow::wireStore() {
     connect(m_stores.get(), &StoreController::runShown, this, [this](const std::shared_ptr<const RunDetail>& detail) {
-        if (m_search->isBusy() && detail->run.state == store::RunState::Running) m_search->showFigures(*detail);
+        const bool own = m_search->isBusy() && m_search->jobDatabase() == m_stores->database();
+        if (own && detail->run.state == store::RunState::Running) m_search->showFigures(*detail);
         showGhosts();
     });
+    connect(m_stores.get(), &StoreController::snapshotShown, this, &MainWindow::showGhosts);
     connect(m_stores.get(), &StoreController::failed, this, [this](const Error& error) { complain(textOf(error)); });
     connect(m_runList, &widgets::RunList::runSelected, this, [this](qint64 run) {
         // Only what the user chose, not what was selected for him.
@@ -232,6 +241,12 @@ void MainWindow::wireStore() {
     });
     connect(m_runList, &widgets::RunList::resumeRequested, this, [this](qint64 run) {
         if (m_search->isBusy()) return complain(tr("A search is under way; stop it before run %1 is resumed").arg(run));
+        const widgets::RunLine* line = m_runList->model().find(run);
+        if (line && !line->resumable) {
+            return complain(tr("Run %1 is %2; only a stopped, interrupted or failed search can be resumed")
+                                .arg(run)
+                                .arg(line->kind == QStringLiteral("search") ? line->state : tr("no search")));
+        }
         m_search->resumeRun(run);
         m_stores->select(run);
     });

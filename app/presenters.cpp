@@ -28,24 +28,15 @@ json objectOf(const std::string& text) {
     return parsed.is_object() ? parsed : json::object();
 }
 
+// A stored result may be damaged or another version's: nothing is taken for granted.
 double numberAt(const json& object, const char* key) {
     const auto it = object.find(key);
     return it != object.end() && it->is_number() ? it->get<double>() : std::nan("");
 }
 
-QString outcomeOf(const store::RunRow& run) {
-    if (run.state == store::RunState::Failed) return text(run.error);
-    const json result = objectOf(run.resultJson);
-    if (run.kind == "search") {
-        const auto best = result.find("best");
-        if (best != result.end() && best->is_object()) {
-            const double fitness = numberAt(*best, "fitness");
-            if (std::isfinite(fitness)) return QStringLiteral("best ") + fixed(fitness);
-        }
-        return {};
-    }
-    const double accuracy = numberAt(result, "mean_accuracy");
-    return std::isfinite(accuracy) ? QStringLiteral("accuracy ") + fixed(accuracy) : QString();
+json memberOf(const json& object, const char* key) {
+    const auto it = object.find(key);
+    return it != object.end() && it->is_object() ? *it : json::object();
 }
 
 QString detailsOf(const store::RunRow& run) {
@@ -65,6 +56,17 @@ QString detailsOf(const store::RunRow& run) {
 
 }  // namespace
 
+std::string outcomeOf(const store::RunRow& run) {
+    if (run.state == store::RunState::Failed) return run.error;
+    const json result = objectOf(run.resultJson);
+    if (run.kind == "search") {
+        const double fitness = numberAt(memberOf(result, "best"), "fitness");
+        return std::isfinite(fitness) ? "best " + fixed(fitness).toStdString() : std::string();
+    }
+    const double accuracy = numberAt(result, "mean_accuracy");
+    return std::isfinite(accuracy) ? "accuracy " + fixed(accuracy).toStdString() : std::string();
+}
+
 std::vector<RunLine> runLines(const StoreSnapshot& snapshot) {
     std::vector<RunLine> lines;
     for (std::size_t i = 0; i < snapshot.runs.size(); ++i) {
@@ -78,7 +80,7 @@ std::vector<RunLine> runLines(const StoreSnapshot& snapshot) {
         line.device = text(run.device);
         line.createdMs = run.createdMs;
         line.elapsedSeconds = run.elapsedSeconds;
-        line.outcome = outcomeOf(run);
+        line.outcome = text(snapshot.outcomes[i]);
         line.details = detailsOf(run);
         const bool left = run.state == store::RunState::Stopped || run.state == store::RunState::Interrupted ||
                           run.state == store::RunState::Failed;
@@ -90,17 +92,18 @@ std::vector<RunLine> runLines(const StoreSnapshot& snapshot) {
 }
 
 QString verdictOf(const json& result) {
-    const auto heldout = result.find("heldout");
-    if (heldout == result.end() || !heldout->is_object()) return {};
-    const double before = numberAt((*heldout)["baseline"], "mean_accuracy");
-    const double after = numberAt((*heldout)["best"], "mean_accuracy");
-    const double difference = numberAt(*heldout, "nll_difference"), p = numberAt(*heldout, "p_value");
-    const bool better = heldout->value("better", false);
-    const int items = (*heldout)["best"].value("items", 0);
-    // Below a gain of zero the loss fell, which is the better side.
+    if (!result.is_object()) return {};
+    const json heldout = memberOf(result, "heldout");
+    const json baseline = memberOf(heldout, "baseline"), best = memberOf(heldout, "best");
+    const double before = numberAt(baseline, "mean_accuracy"), after = numberAt(best, "mean_accuracy");
+    const double difference = numberAt(heldout, "nll_difference"), p = numberAt(heldout, "p_value");
+    const double items = numberAt(best, "items");
+    if (!std::isfinite(difference) || !std::isfinite(p) || !std::isfinite(items)) return {};
+    const auto better = heldout.find("better");
+    // A difference below zero means that the loss fell, which is the better side.
     return QStringLiteral("%1 on %2 held-out items: answer NLL %3%4 (p = %5), mean accuracy %6 → %7")
-        .arg(better ? QStringLiteral("better") : QStringLiteral("no clear gain"))
-        .arg(items)
+        .arg(better != heldout.end() && *better == true ? QStringLiteral("better") : QStringLiteral("no clear gain"))
+        .arg(static_cast<int>(items))
         .arg(difference > 0 ? QStringLiteral("+") : QStringLiteral("−"))
         .arg(fixed(std::abs(difference)))
         .arg(p < 0.001 ? QString::number(p, 'g', 1) : fixed(p))
@@ -155,6 +158,12 @@ ModelFacts factsOf(const json& description) {
     ModelFacts facts;
     const json origins = description.value("origins", json::object());
     const auto origin = [&](const char* key) { return text(origins.value(key, std::string())); };
+    // Keys that every file must have under one name.
+    const std::string family = description.value("architecture", std::string());
+    const bool gguf = description.value("format", std::string()) == "gguf";
+    const auto required = [&](const char* ggufKey, const char* configKey) {
+        return text(gguf ? family + "." + ggufKey : std::string("config.json ") + configKey);
+    };
     const auto number = [&](const char* key) { return QString::number(description.value(key, std::int64_t{0})); };
     const auto yes = [](bool value) { return value ? QStringLiteral("yes") : QStringLiteral("no"); };
     facts.name = text(description.value("name", std::string()));
@@ -168,12 +177,13 @@ ModelFacts factsOf(const json& description) {
           {QStringLiteral("format"), text(description.value("format", std::string())), {}},
           {QStringLiteral("parameters"), QStringLiteral("%1 million").arg(parameters / 1e6, 0, 'f', 1),
            QStringLiteral("computed")},
-          {QStringLiteral("layers"), number("layers"), origin("layers")},
-          {QStringLiteral("hidden size"), number("hidden"), origin("hidden")},
-          {QStringLiteral("attention heads"), number("heads"), origin("num_heads")},
+          {QStringLiteral("layers"), number("layers"), required("block_count", "num_hidden_layers")},
+          {QStringLiteral("hidden size"), number("hidden"), required("embedding_length", "hidden_size")},
+          {QStringLiteral("attention heads"), number("heads"), required("attention.head_count", "num_attention_heads")},
           {QStringLiteral("key/value heads"), number("kv_heads"), origin("num_kv_heads")},
           {QStringLiteral("head_dim"), number("head_dim"), origin("head_dim")},
-          {QStringLiteral("intermediate size"), number("intermediate"), origin("intermediate")},
+          {QStringLiteral("intermediate size"), number("intermediate"),
+           required("feed_forward_length", "intermediate_size")},
           {QStringLiteral("vocabulary"), number("vocab"), origin("vocab")},
           {QStringLiteral("tied output head"), yes(description.value("tied_head", false)), origin("tied_head")},
           {QStringLiteral("q/k/v bias"), yes(biases.value("qkv", false)), origin("qkv_bias")},

@@ -12,6 +12,8 @@
 /// Core's values in the words and shapes that the views show. Pure functions; thread-safe.
 namespace lpes::app {
 
+/// How a run came out, in a few words: best fitness, accuracy, or why it failed.
+[[nodiscard]] std::string outcomeOf(const store::RunRow& run);
 [[nodiscard]] std::vector<widgets::RunLine> runLines(const StoreSnapshot& snapshot);
 
 /// One line about a run: what it is, how it stands and, for a finished search, whether the gain is real.

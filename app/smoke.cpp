@@ -30,7 +30,8 @@ constexpr struct {
 Smoke::Smoke(MainWindow& window, QString folder, double searchSeconds, QObject* parent)
     : QObject(parent), m_window(window), m_folder(std::move(folder)), m_searchSeconds(searchSeconds) {}
 
-void Smoke::start() {
+void Smoke::start(bool needsModel) {
+    m_needsModel = needsModel;
     m_deadline = steadySeconds() + kPatienceSeconds;
     connect(&m_window.models(), &ModelController::failed, this,
             [this](const QString&, const Error& error) { finish(QString::fromStdString(error.text())); });
@@ -42,7 +43,8 @@ void Smoke::look() {
     if (steadySeconds() > m_deadline) return finish(QStringLiteral("the window did not become ready in time"));
     const SnapshotPtr& snapshot = m_window.stores().snapshot();
     const bool stored = snapshot && (snapshot->error || snapshot->runs.empty() || snapshot->detail);
-    if (m_window.models().model() && m_window.live().isUpToDate() && stored) return show(0);
+    const bool drawn = m_window.models().model() && m_window.live().isUpToDate();
+    if ((drawn || !m_needsModel) && stored) return show(0);
     QTimer::singleShot(kLookMs, this, &Smoke::look);
 }
 

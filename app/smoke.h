@@ -16,7 +16,8 @@ class Smoke : public QObject {
     /// `folder` empty: nothing is saved. `searchSeconds` above 0: a search is started, drawn after so long as it runs
     /// ("running.png"), and stopped.
     Smoke(MainWindow& window, QString folder, double searchSeconds, QObject* parent);
-    void start();
+    /// needsModel: wait for the model and the pictures of its curve.
+    void start(bool needsModel);
 
   private:
     void look();
@@ -29,7 +30,7 @@ class Smoke : public QObject {
     const QString m_folder;
     const double m_searchSeconds;
     double m_deadline = 0.0;
-    bool m_ended = false;
+    bool m_needsModel = true, m_ended = false;
 };
 
 }  // namespace lpes::app

@@ -45,7 +45,7 @@ LiveController::LiveController(Document& document, EditPage& page, widgets::Insp
         m_page.deviation().setError(sentence);
     });
     connect(&m_interval, &QTimer::timeout, this, [this] {
-        if (m_next) ask(rope::LayerScales(*m_next), true);
+        if (m_next) ask(rope::LayerScales(*m_next));
     });
     connect(&m_staleness, &QTimer::timeout, this, [this] {
         if (isUpToDate() || !m_shown) return;
@@ -85,14 +85,13 @@ void LiveController::clearModel(const QString& why) {
 }
 
 bool LiveController::isUpToDate() const {
-    return m_shown && m_shown->complete && m_shown->ticket == m_job.newestTicket() && !m_next;
+    return !m_broken && m_shown && m_shown->complete && m_shown->ticket == m_job.newestTicket() && !m_next;
 }
 
 void LiveController::preview(const widgets::CurveDraft& draft) {
     if (!m_model) return;
     rope::LayerScales scales = widgets::decodedScales(draft, m_model->model.config().numLayers);
-    if (scales.empty()) return;
-    showLayers(scales);
+    if (!accept(scales)) return;
     if (scales == m_asked) {
         m_next.reset();
         return;
@@ -101,7 +100,7 @@ void LiveController::preview(const widgets::CurveDraft& draft) {
     // abandon every computation before it shows anything, and the pictures would stand still until the mouse does.
     const double since = m_sinceRequest.isValid() ? static_cast<double>(m_sinceRequest.elapsed()) / 1000.0 : kPatience;
     if (m_answered || since >= kPatience) {
-        ask(scales, true);
+        ask(scales);
         return;
     }
     m_next = std::move(scales);
@@ -111,29 +110,48 @@ void LiveController::preview(const widgets::CurveDraft& draft) {
 void LiveController::changed() {
     if (!m_model) return;
     rope::LayerScales scales = m_document.scales();
-    if (scales.empty()) return;
-    showLayers(scales);
+    if (!accept(scales)) return;
     m_next.reset();
-    if (scales != m_asked) ask(scales, false);
+    if (scales != m_asked) ask(scales);
 }
 
-void LiveController::ask(const rope::LayerScales& scales, bool firstSoon) {
+bool LiveController::accept(const rope::LayerScales& scales) {
+    const bool mended = m_broken && !scales.empty();
+    m_broken = scales.empty();
+    if (m_broken) {
+        const QString words = tr("of the last curve that kept the rules");
+        m_page.attention().setStale(words);
+        m_page.deviation().setStale(words);
+        return false;
+    }
+    showLayers(scales);
+    if (mended && m_shown && scales == m_asked) {
+        m_deviationTicket = 0;
+        show(LivePictures(*m_shown));
+    }
+    return true;
+}
+
+void LiveController::ask(const rope::LayerScales& scales) {
     m_asked = scales;
     m_next.reset();
     m_interval.stop();
     m_sinceRequest.start();
     m_answered = false;
-    m_job.request(m_asked, firstSoon);
+    m_applied.clear();
+    showLayers(m_asked);
+    m_job.request(m_asked);
     if (!m_staleness.isActive()) m_staleness.start(kStaleAfter);
 }
 
 void LiveController::show(const LivePictures& pictures) {
     m_shown = pictures;
-    if (pictures.ticket == m_job.newestTicket()) {
+    const bool newest = pictures.ticket == m_job.newestTicket();
+    if (newest) {
         m_answered = true;
         m_staleness.stop();
     }
-    if (pictures.applied) {
+    if (newest && pictures.applied) {
         m_applied = pictures.applied->verified
                         ? tr("applied, verified: every layer uses its own positions (largest rounding %1)")
                               .arg(pictures.applied->maxAbsError, 0, 'g', 2)
@@ -149,8 +167,10 @@ void LiveController::show(const LivePictures& pictures) {
         m_deviationTicket = pictures.ticket;
         m_page.deviation().setData(pictures.pictures.deviation, freshness(1));
     }
+    // Of a curve that is no longer the one above: better than nothing while a drag goes on, but not for long.
+    if (!newest && !m_staleness.isActive()) m_staleness.start(kStaleAfter);
     Q_EMIT picturesShown();
-    if (m_next) ask(rope::LayerScales(*m_next), true);
+    if (m_next) ask(rope::LayerScales(*m_next));
 }
 
 QString LiveController::freshness(int prompts) const {

@@ -29,8 +29,6 @@ class LiveController : public QObject {
     void clearModel(const QString& why);
     /// The newest pictures belong to the curve as it is and are complete.
     [[nodiscard]] bool isUpToDate() const;
-    /// Of the newest complete pictures: seconds from the request; negative before there are any.
-    [[nodiscard]] double lastSeconds() const { return m_shown && m_shown->complete ? m_shown->seconds : -1.0; }
 
   Q_SIGNALS:
     void picturesShown();
@@ -38,7 +36,9 @@ class LiveController : public QObject {
   private:
     void preview(const widgets::CurveDraft& draft);
     void changed();
-    void ask(const rope::LayerScales& scales, bool firstSoon);
+    void ask(const rope::LayerScales& scales);
+    /// False for a curve that breaks a rule: its pictures cannot be made, and those that are shown are marked.
+    bool accept(const rope::LayerScales& scales);
     void show(const LivePictures& pictures);
     void showLayers(const rope::LayerScales& scales);
     void tellFreshness();
@@ -52,6 +52,7 @@ class LiveController : public QObject {
     std::optional<LivePictures> m_shown;
     rope::LayerScales m_asked;                ///< scales of the newest request
     std::optional<rope::LayerScales> m_next;  ///< waiting for the first picture of the request before
+    bool m_broken = false;                    ///< the curve breaks a rule
     bool m_answered = true;                   ///< the newest request has shown its first picture
     QElapsedTimer m_sinceRequest;
     std::uint64_t m_deviationTicket = 0;  ///< of the answer whose deviation is shown

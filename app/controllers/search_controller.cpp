@@ -1,8 +1,6 @@
 #include "app/controllers/search_controller.h"
 
 #include <QAction>
-#include <QIcon>
-#include <QStyle>
 
 #include "app/document.h"
 #include "app/jobs/thread_context.h"
@@ -105,6 +103,7 @@ studies::SearchRunSettings SearchController::settingsOf(const SearchForm& form) 
 
 void SearchController::start(const SearchForm& form) {
     if (m_job || !m_model) return;
+    if (const QString problem = m_panel.problem(); !problem.isEmpty()) return m_panel.setError(problem);
     run({settingsOf(form), 0, m_database, m_model});
 }
 
@@ -119,6 +118,7 @@ void SearchController::stop() {
 
 void SearchController::run(SearchOrder order) {
     m_panel.setError({});
+    m_jobDatabase = order.database;
     m_progress = {};
     m_progress.stage = tr("preparing");
     m_startedAt = steadySeconds();
@@ -151,6 +151,10 @@ void SearchController::run(SearchOrder order) {
 void SearchController::clearJob() {
     // Called from the job's own signal, whose thread is through.
     m_job.release()->deleteLater();
+    // What is left and how fast it goes means nothing any more; how far it came stays to be seen.
+    m_progress.ratePerSecond = 0.0;
+    m_progress.etaSeconds = -1.0;
+    m_panel.setProgress(m_progress);
     showState();
 }
 

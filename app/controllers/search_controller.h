@@ -41,6 +41,10 @@ class SearchController : public QObject {
     void resumeRun(std::int64_t runId);
     void stop();
     [[nodiscard]] bool isBusy() const { return m_job != nullptr; }
+    /// Data base that searches are written to: run numbers mean nothing without it.
+    [[nodiscard]] const std::filesystem::path& database() const { return m_database; }
+    /// The one that the search under way writes to.
+    [[nodiscard]] const std::filesystem::path& jobDatabase() const { return m_jobDatabase; }
     [[nodiscard]] widgets::SearchState state() const;
     /// Best and baseline of the run that is under way, from the data base.
     void showFigures(const RunDetail& detail);
@@ -68,7 +72,7 @@ class SearchController : public QObject {
     QAction *m_start, *m_pause, *m_resume, *m_stop;
     std::shared_ptr<const ReadyModel> m_model;
     QString m_whyNot;
-    std::filesystem::path m_database;
+    std::filesystem::path m_database, m_jobDatabase;
     studies::SearchRunSettings m_study;
     widgets::SearchProgress m_progress;
     double m_startedAt = 0.0;

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <QDateTime>
 #include <QTimer>
 
 #include "app/pages/search_page.h"
@@ -47,6 +46,7 @@ void StoreController::open(const std::filesystem::path& path) {
     m_snapshot.reset();
     m_lastError.clear();
     m_list.setRuns({}, tr("Opening %1 …").arg(QString::fromStdString(path.filename().string())));
+    m_page.setHeadline({});
     m_page.showRun(nullptr, tr("No run is selected"), m_layers, m_context);
     m_follower.setDatabase(path);
 }
@@ -77,6 +77,7 @@ void StoreController::show(const SnapshotPtr& snapshot) {
     if (snapshot->error) {
         const std::string text = snapshot->error->text();
         m_list.setError(QString::fromStdString(text));
+        m_page.setHeadline({});
         m_page.showRun(nullptr, tr("The data base cannot be read"), m_layers, m_context);
         if (text != m_lastError) {
             m_lastError = text;

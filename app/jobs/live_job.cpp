@@ -22,10 +22,10 @@ void LiveJob::setSubject(std::shared_ptr<const ReadyModel> model, const studies:
     m_wake.notify_one();
 }
 
-std::uint64_t LiveJob::request(const rope::LayerScales& scales, bool firstSoon) {
+std::uint64_t LiveJob::request(const rope::LayerScales& scales) {
     ++m_ticket;
     const std::lock_guard lock(m_mutex);
-    m_request = Request{m_ticket, scales, steadySeconds(), firstSoon};
+    m_request = Request{m_ticket, scales, steadySeconds()};
     m_running.request_stop();
     m_wake.notify_one();
     return m_ticket;
@@ -58,13 +58,12 @@ void LiveJob::work(const std::stop_token& end) {
                 if (!made) return fail(made.error());
                 probe = std::move(*made);
             }
-            studies::LiveProbe::Partial partial;
-            if (request->firstSoon) {
-                partial = [&](const studies::LiveProbe::Pictures& seen) {
-                    post({request->ticket, seen, false, steadySeconds() - request->since, steadySeconds(), {}});
-                };
-            }
-            auto pictures = probe->compute(request->scales, partial, stop);
+            auto pictures = probe->compute(
+                request->scales,
+                [&](const studies::LiveProbe::Pictures& partial) {
+                    post({request->ticket, partial, false, steadySeconds() - request->since, steadySeconds(), {}});
+                },
+                stop);
             if (!pictures) return fail(pictures.error());
             LivePictures complete{request->ticket, std::move(*pictures), true, 0.0, 0.0, {}};
             if (!request->scales.empty()) {

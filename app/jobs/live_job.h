@@ -36,9 +36,8 @@ class LiveJob : public QObject {
 
     /// The model and the task whose first item is the sample; null: no model. Abandons what is running.
     void setSubject(std::shared_ptr<const ReadyModel> model, const studies::TaskSpec& task);
-    /// Returns the ticket that the answer will carry. Without a model nothing is answered. `firstSoon`: a picture from
-    /// one prompt as soon as possible, the rest after it (a drag); otherwise everything at once, sooner in all.
-    std::uint64_t request(const rope::LayerScales& scales, bool firstSoon = false);
+    /// Returns the ticket that the answer will carry. Without a model nothing is answered.
+    std::uint64_t request(const rope::LayerScales& scales);
     [[nodiscard]] std::uint64_t newestTicket() const { return m_ticket; }
 
   Q_SIGNALS:
@@ -50,7 +49,6 @@ class LiveJob : public QObject {
         std::uint64_t ticket = 0;
         rope::LayerScales scales;
         double since = 0.0;
-        bool firstSoon = false;
     };
     struct Subject {
         std::shared_ptr<const ReadyModel> model;

@@ -30,7 +30,6 @@ class ModelJob : public QObject {
     [[nodiscard]] bool hasEnded() const { return m_ended; }
     /// The thread is through: the object can be deleted without waiting.
     [[nodiscard]] bool threadDone() const { return m_threadDone; }
-    [[nodiscard]] const studies::ModelOptions& options() const { return m_options; }
 
   Q_SIGNALS:
     void progressChanged(const lpes::Progress& progress);

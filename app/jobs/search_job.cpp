@@ -139,7 +139,6 @@ void SearchJob::work() {
     QMetaObject::invokeMethod(
         this,
         [this, worked, stoppedEarly, runId, result = std::move(result)] {
-            m_runId = runId;
             setState(State::Idle);
             const bool stoppedBefore = !worked && model::wasStopped(worked.error());
             if (!worked && !stoppedBefore) {

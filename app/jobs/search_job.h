@@ -47,8 +47,6 @@ class SearchJob : public QObject {
     void resume();
     void stop();
     [[nodiscard]] State state() const { return m_state; }
-    /// 0 until it has one.
-    [[nodiscard]] std::int64_t runId() const { return m_runId; }
 
   Q_SIGNALS:
     void stateChanged(lpes::widgets::SearchState state);
@@ -74,7 +72,6 @@ class SearchJob : public QObject {
     const SearchOrder m_order;
     JobObserver m_observer;
     State m_state = State::Idle;
-    std::int64_t m_runId = 0;
 
     std::mutex m_mutex;
     std::condition_variable m_wake;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/jobs/thread_context.h"
+#include "app/presenters.h"
 #include "core/analysis/plot_json.h"
 
 namespace lpes::app {
@@ -155,6 +156,7 @@ Result<void> StoreFollower::readInto(StoreSnapshot& snapshot, std::int64_t wante
             profile = known->second;
         }
         snapshot.hasProfile.push_back(profile);
+        snapshot.outcomes.push_back(outcomeOf(run));
         if (run.id == wanted) {
             auto detail = detailOf(run);
             if (!detail) return fail(detail.error());

@@ -43,6 +43,7 @@ struct StoreSnapshot {
     std::vector<store::RunRow> runs;          ///< newest first
     std::vector<std::string> modelNames;      ///< of the runs, in their order
     std::vector<bool> hasProfile;             ///< of the runs
+    std::vector<std::string> outcomes;        ///< of the runs, in a few words
     std::shared_ptr<const RunDetail> detail;  ///< of the selected run; null: none selected or not found
 };
 

@@ -1,5 +1,6 @@
 #include "app/pages/edit_page.h"
 
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QSplitter>
@@ -22,6 +23,7 @@ EditPage::EditPage(const widgets::Theme& theme, QWidget* parent)
     m_editor->setAccessibleName(tr("Curve of scales over layers"));
     m_editor->setMinimumHeight(200);
     m_caption->setTextFormat(Qt::PlainText);
+    m_caption->installEventFilter(this);
     m_caption->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     m_readout->setTextFormat(Qt::PlainText);
     m_readout->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
@@ -68,8 +70,18 @@ void EditPage::setTheme(const widgets::Theme& theme) {
 }
 
 void EditPage::setCaption(const QString& words) {
-    m_caption->setText(words);
+    m_words = words;
     m_caption->setToolTip(words);
+    elideCaption();
+}
+
+void EditPage::elideCaption() {
+    m_caption->setText(m_caption->fontMetrics().elidedText(m_words, Qt::ElideRight, m_caption->width()));
+}
+
+bool EditPage::eventFilter(QObject* watched, QEvent* event) {
+    if (watched == m_caption && event->type() == QEvent::Resize) elideCaption();
+    return QWidget::eventFilter(watched, event);
 }
 
 }  // namespace lpes::app

@@ -28,7 +28,13 @@ class EditPage : public QWidget {
     /// What the sample prompts are, and what is drawn above.
     void setCaption(const QString& words);
 
+  protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
   private:
+    void elideCaption();
+
+    QString m_words;
     widgets::CurveEditor* m_editor;
     widgets::PlotPane *m_attention, *m_deviation;
     QLabel *m_caption, *m_readout;

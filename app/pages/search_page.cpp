@@ -23,6 +23,19 @@ QString freshnessOf(const RunDetail& detail) {
     return QStringLiteral("live · ") + QLocale().toString(when.time(), QStringLiteral("HH:mm:ss"));
 }
 
+/// The bounds that the run searched in, as its curve plot has them.
+curve::Constraints boundsOf(const RunDetail& detail) {
+    curve::Constraints bounds;
+    if (!detail.plots[kCurvePlot].data) return bounds;
+    if (const auto* plot = std::get_if<analysis::CurvePlot>(detail.plots[kCurvePlot].data.get())) {
+        bounds.scaleMin = plot->scaleMin;
+        bounds.scaleMax = plot->scaleMax;
+        bounds.gridStep.reset();
+        if (plot->gridStep > 0.0) bounds.gridStep = plot->gridStep;
+    }
+    return bounds;
+}
+
 }  // namespace
 
 SearchPage::SearchPage(const widgets::Theme& theme, QWidget* parent)
@@ -93,7 +106,7 @@ void SearchPage::showRun(const std::shared_ptr<const RunDetail>& detail, const Q
         m_run = 0;
         m_hasData.fill(false);
         m_curvesKey.clear();
-        m_curves->setModel(std::max(1, numLayers), trainedContext);
+        showAxes(std::max(1, numLayers), trainedContext, {});
         m_curves->setPopulation({});
         m_curves->setGhosts({});
         for (PlotPane* pane : m_panes) pane->setEmpty(why);
@@ -130,6 +143,14 @@ void SearchPage::showPlot(PlotKind kind, const StoredPlot& plot, const RunDetail
     }
 }
 
+void SearchPage::showAxes(int layers, int trainedContext, const curve::Constraints& bounds) {
+    // Only what changed: a new model resets the view.
+    if (std::exchange(m_axes, {layers, trainedContext}) != std::pair(layers, trainedContext)) {
+        m_curves->setModel(layers, trainedContext);
+    }
+    if (m_curves->draft().constraints != bounds) m_curves->setDraft({curve::CurveKind::Bezier, {}, bounds});
+}
+
 void SearchPage::showCurves(const RunDetail& detail, int numLayers, int trainedContext) {
     const studies::RunPopulation& population = detail.population;
     const QString key = QStringLiteral("%1/%2/%3/%4")
@@ -139,9 +160,9 @@ void SearchPage::showCurves(const RunDetail& detail, int numLayers, int trainedC
                             .arg(static_cast<int>(detail.run.state));
     if (key == m_curvesKey) return;
     m_curvesKey = key;
-    int layers = numLayers;
+    int layers = std::max(1, numLayers);
     if (population.best) layers = static_cast<int>(population.best->scales.size());
-    m_curves->setModel(std::max(1, layers), trainedContext);
+    showAxes(layers, trainedContext, boundsOf(detail));
     std::vector<widgets::PopulationCurve> cloud;
     for (const auto& member : population.members) cloud.push_back({member.scales, member.fitness});
     m_curves->setPopulation(std::move(cloud));

@@ -2,8 +2,10 @@
 
 #include <QWidget>
 #include <array>
+#include <utility>
 
 #include "app/jobs/store_snapshot.h"
+#include "core/curve/scale_curve.h"
 #include "widgets/plots/theme.h"
 
 class QLabel;
@@ -33,6 +35,7 @@ class SearchPage : public QWidget {
 
   private:
     void showCurves(const RunDetail& detail, int numLayers, int trainedContext);
+    void showAxes(int layers, int trainedContext, const curve::Constraints& bounds);
     void showPlot(PlotKind kind, const StoredPlot& plot, const RunDetail& detail);
 
     widgets::CurveEditor* m_curves;  ///< read-only: the population and the best
@@ -42,6 +45,7 @@ class SearchPage : public QWidget {
     std::int64_t m_run = 0;
     QLabel* m_headline;
     QString m_curvesKey;
+    std::pair<int, int> m_axes{0, 0};  ///< layers and context that the curves' axes show
 };
 
 }  // namespace lpes::app

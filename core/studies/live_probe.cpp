@@ -134,14 +134,12 @@ Result<LiveProbe::Pictures> LiveProbe::compute(const rope::LayerScales& scales, 
     pictures.sample = m_words;
     Seen seen;
     const std::span<Sample> samples(m_samples);
-    // One pass for all is quickest; one prompt alone before it brings a first picture sooner.
-    std::size_t done = 0;
-    if (partial && samples.size() > 1) {
-        if (auto added = add(samples.first(1), scales, seen, pictures, stop); !added) return fail(added.error());
-        partial(pictures);
-        done = 1;
-    }
-    if (auto added = add(samples.subspan(done), scales, seen, pictures, stop); !added) return fail(added.error());
+    // One prompt alone, so that there is a picture soon, and as its reference was made, so that equal scales deviate by
+    // nothing; the others in one pass, which is quicker than one by one.
+    if (auto added = add(samples.first(1), scales, seen, pictures, stop); !added) return fail(added.error());
+    if (samples.size() == 1) return pictures;
+    if (partial) partial(pictures);
+    if (auto added = add(samples.subspan(1), scales, seen, pictures, stop); !added) return fail(added.error());
     return pictures;
 }
 

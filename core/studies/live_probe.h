@@ -29,8 +29,7 @@ class LiveProbe {
         int prompts = 0, promptsPlanned = 0;  ///< of the attention
         std::string sample;                   ///< which prompts, in words
     };
-    /// Told after the first prompt, on the calling thread. Without it all prompts go through the model in one pass: the
-    /// end comes sooner, the first picture later.
+    /// Told after the first prompt, on the calling thread.
     using Partial = std::function<void(const Pictures&)>;
 
     /// Takes the first item of the task that fits the model's context. BadInput when none does.

@@ -256,7 +256,6 @@ int main(int argc, char** argv) {
         app::StudioOptions options;
         options.model = model;
         options.database = std::filesystem::path(folder) / "bench.db";
-        options.draftFile = std::filesystem::path(folder) / "curve.json";
         options.restoreLayout = false;
         app::MainWindow window(options);
         bool painted = false;

@@ -579,7 +579,7 @@ TEST_F(CurveEditorPicture, HasAnAccessibleNameAndSaysWhatIsSelected) {
     EXPECT_THAT(editor.accessibleDescription().toStdString(), testing::HasSubstr("control point 2"));
 }
 
-TEST(FieldReport, T29OnePressSixtyMovesAndAReleaseAreOneStep) {
+TEST(FieldReports, T29_OnePressSixtyMovesAndAReleaseAreOneStep) {
     Desk desk;
     CurveEditor& editor = desk.editor;
     const QSignalSpy& committed = desk.committed;
@@ -607,7 +607,7 @@ TEST(FieldReport, T29OnePressSixtyMovesAndAReleaseAreOneStep) {
     EXPECT_EQ(editor.draft(), after);
 }
 
-TEST(FieldReport, T30ArrowsNudgeByAHundredthAndWithShiftByATenth) {
+TEST(FieldReports, T30_ArrowsNudgeByAHundredthAndWithShiftByATenth) {
     Desk desk;
     desk.editor.selectPoint(1);
     QTest::keyClick(&desk.editor, Qt::Key_Up);
@@ -622,7 +622,7 @@ TEST(FieldReport, T30ArrowsNudgeByAHundredthAndWithShiftByATenth) {
     EXPECT_EQ(desk.x(1), 0.3);
 }
 
-TEST(FieldReport, T30ACtrlDragHitsTheSnapGridExactly) {
+TEST(FieldReports, T30_ACtrlDragHitsTheSnapGridExactly) {
     Desk desk;
     const QPointF from = desk.editor.pixelOfPoint(1);
     desk.mouse(QEvent::MouseButtonPress, from, Qt::ControlModifier);

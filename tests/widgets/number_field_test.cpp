@@ -131,7 +131,7 @@ TEST_F(NumberFieldTest, ARefusedEntryIsFramedInRed) {
     EXPECT_GT(reds(), 60);
 }
 
-TEST(FieldReport, T30BothDecimalsAreUnderstoodUnderACommaLocale) {
+TEST(FieldReports, T30_BothDecimalsAreUnderstoodUnderACommaLocale) {
     const LocaleGuard german(QLocale(QStringLiteral("de_DE")));
     NumberField field;
     field.setRange(0.5, 2.5);
@@ -145,7 +145,7 @@ TEST(FieldReport, T30BothDecimalsAreUnderstoodUnderACommaLocale) {
     }
 }
 
-TEST(FieldReport, T30NonsenseAndValuesOutOfRangeAreRejectedVisibly) {
+TEST(FieldReports, T30_NonsenseAndValuesOutOfRangeAreRejectedVisibly) {
     NumberField field;
     field.setRange(0.5, 2.5);
     field.setValue(1.0);
@@ -169,7 +169,7 @@ TEST(FieldReport, T30NonsenseAndValuesOutOfRangeAreRejectedVisibly) {
     EXPECT_TRUE(field.notice().isEmpty());
 }
 
-TEST(FieldReport, T30ArrowsNudgeAFieldByItsStep) {
+TEST(FieldReports, T30_ArrowsNudgeAFieldByItsStep) {
     NumberField field;
     field.setRange(0.5, 2.5);
     field.setStep(0.01);

@@ -57,6 +57,14 @@ TEST_F(PointPanelTest, ShowsTheSelectedPointAndWhatItMeans) {
     EXPECT_EQ(committed.count(), 0);
 }
 
+TEST_F(PointPanelTest, APointAtZeroShowsItsZerosAfterNoneWasSelected) {
+    panel.setSelected(-1);
+    EXPECT_TRUE(field("depth").text().isEmpty());
+    panel.setSelected(0);
+    EXPECT_EQ(field("depth").text(), QStringLiteral("0"));
+    EXPECT_EQ(field("layer").text(), QStringLiteral("0"));
+}
+
 TEST_F(PointPanelTest, EveryChangeIsOneCommit) {
     panel.setSelected(1);
     enter("scale", "1,75");

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace lpes::widgets {
 namespace {
@@ -61,7 +62,8 @@ void NumberField::setDecimals(int decimals) {
 void NumberField::setValue(double value) {
     // The answer to an entry of this field's own must not take away what is said about that entry, and a refresh with
     // nothing new must not take away what is being typed.
-    if (sameNumber(value, m_value)) {
+    const bool wasEmpty = std::exchange(m_empty, false);
+    if (sameNumber(value, m_value) && !wasEmpty) {
         m_value = value;
         if (!isModified()) display();
         return;
@@ -69,6 +71,13 @@ void NumberField::setValue(double value) {
     m_value = value;
     setNotice({});
     display();
+}
+
+void NumberField::setEmpty() {
+    m_empty = true;
+    setNotice({});
+    setText({});
+    setModified(false);
 }
 
 void NumberField::keyPressEvent(QKeyEvent* event) {

@@ -25,6 +25,8 @@ class NumberField : public QLineEdit {
     void setDecimals(int decimals);
     /// No signal.
     void setValue(double value);
+    /// Shows nothing until the next setValue: there is no value to speak of. No signal.
+    void setEmpty();
     [[nodiscard]] double value() const { return m_value; }
     /// Why the last entry was not taken as written; empty when all is well.
     [[nodiscard]] const QString& notice() const { return m_notice; }
@@ -47,6 +49,7 @@ class NumberField : public QLineEdit {
 
     double m_value = 0.0, m_low, m_high, m_step = 1.0;
     int m_decimals = 3;
+    bool m_empty = false;
     QString m_notice;
 };
 

@@ -139,10 +139,12 @@ analysis::CurvePlot CurveEditor::plotData() const {
     plot.scaleMin = picture.draft.constraints.scaleMin;
     plot.scaleMax = picture.draft.constraints.scaleMax;
     plot.gridStep = picture.draft.constraints.gridStep.value_or(0.0);
-    analysis::CurvePlot::Series current{"current", analysis::SeriesRole::Current, picture.scales, {}, {}};
-    for (const ControlPoint& point : picture.draft.points) current.controlPoints.emplace_back(point.x, point.y);
-    for (const ControlPoint& point : picture.line) current.line.emplace_back(point.x, point.y);
-    plot.series.push_back(std::move(current));
+    if (!picture.draft.points.empty()) {
+        analysis::CurvePlot::Series current{"current", analysis::SeriesRole::Current, picture.scales, {}, {}};
+        for (const ControlPoint& point : picture.draft.points) current.controlPoints.emplace_back(point.x, point.y);
+        for (const ControlPoint& point : picture.line) current.line.emplace_back(point.x, point.y);
+        plot.series.push_back(std::move(current));
+    }
     for (const GhostCurve& ghost : picture.ghosts) {
         plot.series.push_back({ghost.name.toStdString(), ghost.role, ghost.scales, {}, {}});
     }

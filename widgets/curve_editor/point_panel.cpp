@@ -196,7 +196,7 @@ void PointPanel::refresh() {
         }
         m_meaning->setText(words);
     } else {
-        for (NumberField* input : {m_layer, m_depth, m_scale}) input->clear();
+        for (NumberField* input : {m_layer, m_depth, m_scale}) input->setEmpty();
         m_meaning->setText(QStringLiteral("Click a point in the plot, or press Tab there."));
     }
     m_kind->setCurrentIndex(m_kind->findData(static_cast<int>(m_draft.kind)));

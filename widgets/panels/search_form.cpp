@@ -56,7 +56,7 @@ SearchFormEdit::SearchFormEdit(QWidget* parent)
            QStringLiteral("Prompts on which candidates are compared"));
     number(QStringLiteral("Selection items"), 1, 1'000'000, &SearchForm::selectItems,
            QStringLiteral("Other prompts, on which the winner is chosen among the best"));
-    number(QStringLiteral("Report items"), 1, 1'000'000, &SearchForm::reportItems,
+    number(QStringLiteral("Report items"), 2, 1'000'000, &SearchForm::reportItems,
            QStringLiteral("Prompts held out until the end, on which the gain is reported"));
     m_seed = entry(QStringLiteral("Seed"), QStringLiteral("Seed"),
                    QStringLiteral("The same seed and settings give the same search"));

@@ -226,6 +226,10 @@ void SearchPanel::setObstacle(const QString& reason) {
     m->update(m_state);
 }
 
+QString SearchPanel::problem() const {
+    return m->form->problem();
+}
+
 void SearchPanel::setProgress(const SearchProgress& progress) {
     m->progress = progress;
     m->update(m_state);

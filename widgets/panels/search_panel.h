@@ -57,6 +57,8 @@ class SearchPanel : public QWidget {
     void setDevices(const QStringList& devices);
     void setForm(const SearchForm& form);
     [[nodiscard]] SearchForm form() const;
+    /// Why the form's entries are no settings ("12a" as a seed); empty when they are.
+    [[nodiscard]] QString problem() const;
     void setState(SearchState state);
     [[nodiscard]] SearchState state() const { return m_state; }
     /// Start stays disabled with the reason as tooltip ("open a model first"); empty: it is possible.

@@ -2,7 +2,6 @@
 
 #include <ATen/ATen.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "core/model/torch/representation.h"
@@ -45,7 +44,8 @@ double KernelSide::deviation(const at::Tensor& hidden) const {
         square = squaredNorm(at::mm(rows.t(), rows));
     }
     if (m_square == 0.0 || square == 0.0) return m_square == square ? 0.0 : 1.0;
-    return std::max(0.0, 1.0 - cross / std::sqrt(m_square * square));
+    const double deviation = 1.0 - cross / std::sqrt(m_square * square);
+    return deviation < 0.0 ? 0.0 : deviation;  // rounding; what is not a number stays so
 }
 
 std::int64_t KernelSide::bytes() const {

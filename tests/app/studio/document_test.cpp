@@ -112,7 +112,7 @@ TEST(Document, ScalesWithoutACurveBecomeAFreeOne) {
 
 TEST(DraftKeeper, BringsTheCurveBackInTheNextSession) {
     const TemporaryFolder folder;
-    const auto file = folder / "curve.json";
+    const auto file = folder / "curves";
     widgets::CurveDraft kept;
     {
         Document document;
@@ -129,15 +129,40 @@ TEST(DraftKeeper, BringsTheCurveBackInTheNextSession) {
     EXPECT_EQ(document.draft(), kept);
     Document elsewhere;
     app::DraftKeeper stranger(elsewhere, file, nullptr);
-    elsewhere.setModel(model(4), 512);
+    exporters::ProfileModel other = model(4);
+    other.fingerprint = "g";
+    elsewhere.setModel(other, 512);
     EXPECT_FALSE(stranger.restore()) << "another model's curve is left alone";
+    elsewhere.commit(moved(elsewhere, 0, 2.0), QStringLiteral("move"));
+    stranger.flush();
+    elsewhere.setModel(model(6), 512);
+    EXPECT_TRUE(stranger.restore()) << "each model has its own";
+    EXPECT_EQ(elsewhere.draft(), kept);
+}
+
+TEST(DraftKeeper, LeavesWhatWasDrawnAloneWhenAProfileIsOnlyLookedAt) {
+    const TemporaryFolder folder;
+    Document document;
+    app::DraftKeeper keeper(document, folder / "curves", nullptr);
+    document.setModel(model(6), 512);
+    document.commit(moved(document, 2, 1.8), QStringLiteral("move"));
+    const widgets::CurveDraft drawn = document.draft();
+    keeper.flush();
+    auto profile = *document.profile();
+    profile.curve.reset();
+    profile.scales.assign(6, 1.5);
+    ASSERT_TRUE(document.takeProfile(profile, QStringLiteral("other.json")));
+    keeper.flush();
+    document.setModel(model(6), 512);
+    ASSERT_TRUE(keeper.restore());
+    EXPECT_EQ(document.draft(), drawn);
 }
 
 TEST(DraftKeeper, SaysOnceThatItCannotWrite) {
     const TemporaryFolder folder;
     ASSERT_TRUE(writeFileAtomically(folder / "blocked", "a file where a folder should be"));
     Document document;
-    app::DraftKeeper keeper(document, folder / "blocked" / "curve.json", nullptr);
+    app::DraftKeeper keeper(document, folder / "blocked" / "curves", nullptr);
     int told = 0;
     QObject::connect(&keeper, &app::DraftKeeper::failed, [&](const QString&) { ++told; });
     document.setModel(model(6), 512);

@@ -47,7 +47,7 @@ class StudioTest : public testing::Test {
         app::StudioOptions options;
         options.model = folder.model();
         options.database = folder / "lpes.db";
-        options.draftFile = folder / "curve.json";
+        options.draftFolder = folder / "curves";
         options.study = study();
         options.restoreLayout = false;
         return options;

@@ -3,6 +3,7 @@
 
 #include <QCloseEvent>
 #include <QDockWidget>
+#include <QLineEdit>
 #include <QMessageBox>
 #include <QPushButton>
 #include <QTest>
@@ -314,6 +315,64 @@ TEST_F(Window, AnInterruptedRunIsMarkedAndCanBeResumed) {
     EXPECT_EQ(take(reader()->run(run)).state, store::RunState::Finished);
 }
 
+TEST_F(Window, ACurveThatBreaksARuleMarksThePicturesAsOld) {
+    openReady();
+    const std::string fresh = window->editPage().attention().stateText().toStdString();
+    widgets::CurveDraft narrow = window->document().draft();
+    narrow.constraints.scaleMin = 1.2;
+    window->document().commit(narrow, QStringLiteral("bounds"));
+    EXPECT_FALSE(window->live().isUpToDate());
+    EXPECT_THAT(window->editPage().attention().stateText().toStdString(), HasSubstr("kept the rules"));
+    window->document().undoStack().undo();
+    EXPECT_TRUE(waitFor([this] { return window->live().isUpToDate(); }));
+    EXPECT_THAT(window->editPage().attention().stateText().toStdString(), HasSubstr("from 3 prompts"));
+}
+
+TEST_F(Window, AnEntryThatIsNoNumberStartsNoSearch) {
+    openReady();
+    QLineEdit* seed = nullptr;
+    for (QLineEdit* field : window->searchPanel().findChildren<QLineEdit*>()) {
+        if (field->accessibleName() == QStringLiteral("Seed")) seed = field;
+    }
+    ASSERT_NE(seed, nullptr);
+    seed->setText(QStringLiteral("12a"));
+    window->search().startAction()->trigger();
+    EXPECT_FALSE(window->search().isBusy());
+    seed->setText(QStringLiteral("12"));
+    window->search().startAction()->trigger();
+    EXPECT_TRUE(window->search().isBusy());
+    window->search().stop();
+    waitForEnd();
+}
+
+TEST_F(Window, ARunIsResumedInItsOwnDataBaseOnly) {
+    openReady();
+    startSearch();
+    window->search().stop();
+    waitForEnd();
+    QPushButton* resume = nullptr;
+    for (QPushButton* button : window->messages().findChildren<QPushButton*>()) {
+        if (button->text() == QStringLiteral("Resume")) resume = button;
+    }
+    if (resume == nullptr) GTEST_SKIP() << "the tiny search was through before it was stopped";
+    window->openDatabase(folder / "other.db");
+    resume->click();
+    EXPECT_FALSE(window->search().isBusy());
+    EXPECT_THAT(message(), HasSubstr("open that data base"));
+}
+
+TEST(Presenters, ADamagedResultIsNoReasonToFail) {
+    for (const char* text : {"{}", "[]", "null", R"({"heldout":3})", R"({"heldout":{"best":7,"better":"yes"}})",
+                             R"({"heldout":{"baseline":{},"best":{"items":"many"},"nll_difference":null}})"}) {
+        EXPECT_TRUE(app::verdictOf(nlohmann::json::parse(text)).isEmpty()) << text;
+        store::RunRow run;
+        run.kind = "search";
+        run.resultJson = text;
+        EXPECT_EQ(app::outcomeOf(run), "");
+    }
+    EXPECT_FALSE(app::factsOf(nlohmann::json::object()).groups.empty());
+}
+
 TEST_F(Window, SaysWhatIsWrongAndStaysUsable) {
     openReady();
     window->openModel((folder / "no-such-model.gguf").string());
@@ -341,6 +400,18 @@ TEST_F(Window, SaysWhatIsWrongAndStaysUsable) {
     std::ofstream(folder / "damaged.db") << std::string(8192, 'x');
     window->openDatabase(folder / "damaged.db");
     ASSERT_TRUE(waitFor([this] { return message().find("damaged.db") != std::string::npos; }));
+    {
+        openStore(folder / "newer.db").reset();
+        std::fstream newer(folder / "newer.db", std::ios::in | std::ios::out | std::ios::binary);
+        newer.seekp(60);  // user_version, big-endian, in SQLite's header
+        newer.write("\0\0\0\x63", 4);
+    }
+    window->openDatabase(folder / "newer.db");
+    ASSERT_TRUE(waitFor([this] { return message().find("newer.db") != std::string::npos; }));
+    EXPECT_THAT(message(), HasSubstr("99"));
+    window->search().startAction()->trigger();
+    waitForEnd();
+    EXPECT_THAT(message(), HasSubstr("99")) << "nor is it written to";
     window->openDatabase(folder / "lpes.db");
     ASSERT_TRUE(waitFor([this] { return window->stores().snapshot() && !window->stores().snapshot()->error; }));
 }
