@@ -132,8 +132,10 @@ TEST(FieldReports, T16_TokenizerListsOfAnotherType) {
 
 TEST(GgufTable, ReadsVersions2And3) {
     for (const std::uint32_t version : {2u, 3u}) {
-        const auto read = parse(head(1, 1, version) + ggufText("general.name") + raw<std::uint32_t>(8) + ggufText("x") +
-                                tensorEntry("w", {32, 2}, 8, 0) + kPadding);
+        // What is read points into the bytes.
+        const std::string bytes = head(1, 1, version) + ggufText("general.name") + raw<std::uint32_t>(8) +
+                                  ggufText("x") + tensorEntry("w", {32, 2}, 8, 0) + kPadding;
+        const auto read = parse(bytes);
         ASSERT_TRUE(read) << read.error().text();
         EXPECT_EQ(read->version, version);
         EXPECT_EQ(read->values.at("general.name").string(), "x");
