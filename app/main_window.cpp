@@ -19,6 +19,7 @@
 #include "app/draft_keeper.h"
 #include "app/pages/edit_page.h"
 #include "app/pages/search_page.h"
+#include "app/presenters.h"
 #include "widgets/common/message_bar.h"
 #include "widgets/curve_editor/curve_editor.h"
 #include "widgets/curve_editor/point_panel.h"
@@ -163,7 +164,7 @@ void MainWindow::openDatabase(const std::filesystem::path& path) {
     m_options.database = path;
     m_stores->open(path);
     m_search->setDatabase(path);
-    say(tr("Data base: %1").arg(QString::fromStdString(path.string())));
+    say(tr("Data base: %1").arg(shownPath(path)));
 }
 
 void MainWindow::openProfile(const std::filesystem::path& path) {

@@ -1,5 +1,6 @@
 #include "app/presenters.h"
 
+#include <QDir>
 #include <QLocale>
 #include <algorithm>
 #include <cmath>
@@ -143,6 +144,12 @@ std::pair<int, int> shapeOf(const RunDetail& detail) {
     return {static_cast<int>(curve->series.front().scales.size()), curve->trainedContext};
 }
 
+QString shownPath(const std::filesystem::path& path) {
+    const QString whole = text(path.string());
+    const QString home = QDir::homePath() + QLatin1Char('/');
+    return whole.startsWith(home) ? QStringLiteral("~/") + whole.mid(home.size()) : whole;
+}
+
 QString bytesText(double bytes) {
     constexpr double kKiB = 1024.0;
     const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
@@ -167,7 +174,7 @@ ModelFacts factsOf(const json& description) {
     const auto number = [&](const char* key) { return QString::number(description.value(key, std::int64_t{0})); };
     const auto yes = [](bool value) { return value ? QStringLiteral("yes") : QStringLiteral("no"); };
     facts.name = text(description.value("name", std::string()));
-    facts.path = text(description.value("path", std::string()));
+    facts.path = shownPath(description.value("path", std::string()));
     const double parameters = static_cast<double>(description.value("parameters", std::int64_t{0}));
     const json biases = description.value("biases", json::object());
     facts.groups.push_back(

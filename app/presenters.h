@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QString>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -27,6 +28,8 @@ namespace lpes::app {
 /// What `lpes inspect --json` prints as groups of facts. The layers are left to the live pictures.
 [[nodiscard]] widgets::ModelFacts factsOf(const nlohmann::json& description);
 
+/// A path as people write it: the home folder is "~".
+[[nodiscard]] QString shownPath(const std::filesystem::path& path);
 /// "1.2 GiB", "78 MiB".
 [[nodiscard]] QString bytesText(double bytes);
 

@@ -15,19 +15,24 @@ if ! "$build/app/cli/lpes" db show last --db "$work/lpes.db" --json 2>/dev/null 
 fi
 [ -f "$work/profile.json" ] || "$build/app/cli/lpes" export run:last --to json --db "$work/lpes.db" --out "$work/profile.json"
 
+# A home of its own, so that no picture shows a path of this machine.
+home="$work/home"
+mkdir -p "$home/.local/share/lpes"
+ln -sfn "${XDG_DATA_HOME:-$HOME/.local/share}/lpes/models" "$home/.local/share/lpes/models"
+
 shoot() {  # shoot THEME SCALE SIZE FOLDER [options]
   local theme="$1" scale="$2" size="$3" folder="$4"; shift 4
-  env -u QT_QPA_PLATFORM QT_SCALE_FACTOR="$scale" xvfb-run -a -s "-screen 0 ${size}x24" \
+  env -u QT_QPA_PLATFORM -u XDG_DATA_HOME -u XDG_CONFIG_HOME HOME="$home" QT_SCALE_FACTOR="$scale" xvfb-run -a -s "-screen 0 ${size}x24" \
     "$build/app/lpes-studio" --smoke --model demo --theme "$theme" --profile "$work/profile.json" --out "$folder" "$@"
 }
 for theme in light dark; do
-  cp "$work/lpes.db" "$work/$theme.db"
-  shoot "$theme" 1 1440x900 "$work/$theme" --db "$work/$theme.db" --smoke-search 90
+  cp "$work/lpes.db" "$home/demo-$theme.db"
+  shoot "$theme" 1 1440x900 "$work/$theme" --db "$home/demo-$theme.db" --smoke-search 75
   for view in edit search inspect running; do
     cp "$work/$theme/$view.png" "$here/$view-$theme.png"
   done
 done
 # Not kept, but looked at: twice the size, and the smallest window that layouts must hold in.
-shoot light 2 2880x1800 "$work/double" --db "$work/light.db"
-shoot dark 1 1280x720 "$work/small" --db "$work/dark.db"
+shoot light 2 2880x1800 "$work/double" --db "$home/demo-light.db"
+shoot dark 1 1280x720 "$work/small" --db "$home/demo-dark.db"
 echo "pictures: $here; also look at $work/double and $work/small"
