@@ -33,30 +33,25 @@ json attentionJson(const analysis::AttentionSummary& summary) {
 
 Result<StudyOutcome> runAttention(const AttentionSettings& settings, store::StoreWriter& store,
                                   ProgressObserver& observer, std::stop_token stop) {
-    auto method = rope::parseMethod(settings.method);
-    if (!method) return fail(method.error());
-    auto bench = prepareWorkbench(settings.compute, settings.task, 20, observer, stop);
-    if (!bench) return fail(bench.error());
-    auto scales = methodScales(*method, bench->model.config(), observer);
-    if (!scales) return fail(scales.error());
-    auto plan = planOfAllItems(*bench);
-    if (!plan) return fail(plan.error());
+    const auto prepared = prepareMethod(settings.method, settings.compute, settings.task, 20, observer, stop);
+    if (!prepared) return fail(prepared.error());
+    const auto& [method, bench, scales, plan] = *prepared;
     AttentionSettings resolved = settings;
-    storeResolved(resolved.compute, resolved.task, *bench);
-    auto runId = beginRun(store, *bench, settings.compute, "attn",
-                          fmt::format("attention of {} on {}", method->text, bench->task.dataset.name),
-                          toJson(resolved), settings.task.itemSeed);
+    storeResolved(resolved.compute, resolved.task, bench);
+    auto runId = beginRun(store, bench, settings.compute, "attn",
+                          fmt::format("attention of {} on {}", method.text, bench.task.dataset.name), toJson(resolved),
+                          settings.task.itemSeed);
     if (!runId) return fail(runId.error());
     RunProgress progress(store, *runId, observer);
     return conductRun(store, *runId, progress, [&]() -> Result<StudyOutcome> {
-        auto variant = store.ensureVariant(*runId, method->text, *scales);
+        auto variant = store.ensureVariant(*runId, method.text, scales);
         if (!variant) return fail(variant.error());
-        auto session = bench->model.lm->newSession(bench->threads);
-        if (auto applied = requireApplied(*session, *scales, plan->longestPrompt()); !applied)
+        auto session = bench.model.lm->newSession(bench.threads);
+        if (auto applied = requireApplied(*session, scales, plan.longestPrompt()); !applied)
             return fail(applied.error());
-        progress.setTotal(plan->prompts());
+        progress.setTotal(plan.prompts());
         progress.setStage("attention by position");
-        auto summary = probeAttention(*session, *plan, bench->task.labels, *scales, progress, stop);
+        auto summary = probeAttention(*session, plan, bench.task.labels, scales, progress, stop);
         if (!summary) return fail(summary.error());
         if (auto done = store.recordAttention(*runId, attentionRows(*summary, *variant)); !done)
             return fail(done.error());
@@ -64,11 +59,11 @@ Result<StudyOutcome> runAttention(const AttentionSettings& settings, store::Stor
         outcome.result.update({{"run_id", *runId},
                                {"state", "finished"},
                                {"model", settings.compute.model},
-                               {"method", method->text},
+                               {"method", method.text},
                                {"task", settings.task.task},
-                               {"data", bench->task.dataset.name},
-                               {"items", plan->itemsRun()},
-                               {"skipped_too_long", plan->itemsSkipped()},
+                               {"data", bench.task.dataset.name},
+                               {"items", plan.itemsRun()},
+                               {"skipped_too_long", plan.itemsSkipped()},
                                {"applied", "verified"},
                                {"seconds", progress.secondsThisSitting()},
                                {"settings", toJson(resolved)}});

@@ -15,8 +15,6 @@ constexpr const char* kSplit = "eval";
 
 Result<StudyOutcome> runEvaluation(const EvalSettings& settings, store::StoreWriter& store, ProgressObserver& observer,
                                    std::stop_token stop) {
-    auto method = rope::parseMethod(settings.method);
-    if (!method) return fail(method.error());
     auto score = tasks::parseScoreKind(settings.score);
     if (!score) return fail(score.error());
     if (settings.compute.workers != 1) {
@@ -24,33 +22,30 @@ Result<StudyOutcome> runEvaluation(const EvalSettings& settings, store::StoreWri
                     fmt::format("--workers {}: an evaluation runs with one worker; use --threads-per-worker",
                                 settings.compute.workers));
     }
-    auto bench = prepareWorkbench(settings.compute, settings.task, 100, observer, stop);
-    if (!bench) return fail(bench.error());
-    auto scales = methodScales(*method, bench->model.config(), observer);
-    if (!scales) return fail(scales.error());
-    auto plan = planOfAllItems(*bench);
-    if (!plan) return fail(plan.error());
+    const auto prepared = prepareMethod(settings.method, settings.compute, settings.task, 100, observer, stop);
+    if (!prepared) return fail(prepared.error());
+    const auto& [method, bench, scales, plan] = *prepared;
 
     EvalSettings resolved = settings;
-    storeResolved(resolved.compute, resolved.task, *bench);
+    storeResolved(resolved.compute, resolved.task, bench);
     const nlohmann::json settingsJson = toJson(resolved);
     auto runId =
-        beginRun(store, *bench, settings.compute, "eval",
-                 fmt::format("{} on {}", method->text, bench->task.dataset.name), settingsJson, settings.task.itemSeed);
+        beginRun(store, bench, settings.compute, "eval", fmt::format("{} on {}", method.text, bench.task.dataset.name),
+                 settingsJson, settings.task.itemSeed);
     if (!runId) return fail(runId.error());
     RunProgress progress(store, *runId, observer);
     return conductRun(store, *runId, progress, [&]() -> Result<StudyOutcome> {
         std::vector<std::string> items;
-        for (const tasks::KvItem& item : bench->task.dataset.items) items.push_back(item.id);
+        for (const tasks::KvItem& item : bench.task.dataset.items) items.push_back(item.id);
         if (auto set = store.setSplit(*runId, kSplit, items); !set) return fail(set.error());
-        auto variant = store.ensureVariant(*runId, method->text, *scales);
+        auto variant = store.ensureVariant(*runId, method.text, scales);
         if (!variant) return fail(variant.error());
-        auto session = bench->model.lm->newSession(bench->threads);
-        if (auto applied = requireApplied(*session, *scales, plan->longestPrompt()); !applied)
+        auto session = bench.model.lm->newSession(bench.threads);
+        if (auto applied = requireApplied(*session, scales, plan.longestPrompt()); !applied)
             return fail(applied.error());
-        progress.setTotal(plan->prompts());
-        progress.setStage(fmt::format("evaluating {}", method->text));
-        auto outcomes = evaluateVariant(*session, bench->model.tokenizer(), *plan, *scales, *score, store, *variant,
+        progress.setTotal(plan.prompts());
+        progress.setStage(fmt::format("evaluating {}", method.text));
+        auto outcomes = evaluateVariant(*session, bench.model.tokenizer(), plan, scales, *score, store, *variant,
                                         kSplit, progress, stop);
         bool stopped = false;
         if (!outcomes) {
@@ -61,7 +56,7 @@ Result<StudyOutcome> runEvaluation(const EvalSettings& settings, store::StoreWri
             outcomes.emplace();
             for (const store::OutcomeRow& row : *stored) outcomes->push_back(fromRow(row));
         }
-        const analysis::AccuracyByPosition accuracy = analysis::accuracyByPosition(*outcomes, bench->task.labels);
+        const analysis::AccuracyByPosition accuracy = analysis::accuracyByPosition(*outcomes, bench.task.labels);
         if (auto done = store.recordPositions(*runId, positionRows(accuracy, *variant, kSplit)); !done) {
             return fail(done.error());
         }
@@ -71,9 +66,9 @@ Result<StudyOutcome> runEvaluation(const EvalSettings& settings, store::StoreWri
             {"run_id", *runId},
             {"state", stopped ? "stopped" : "finished"},
             {"model", settings.compute.model},
-            {"method", method->text},
+            {"method", method.text},
             {"task", settings.task.task},
-            {"data", bench->task.dataset.name},
+            {"data", bench.task.dataset.name},
             {"score", score->text},
             {"items", accuracy.items},
             {"skipped_too_long", accuracy.skippedTooLong},

@@ -76,6 +76,19 @@ Result<PromptPlan> planOfAllItems(const Workbench& bench) {
     return plan;
 }
 
+Result<MethodBench> prepareMethod(const std::string& method, const ComputeSettings& compute, const TaskSpec& task,
+                                  std::int64_t generateCount, ProgressObserver& observer, std::stop_token stop) {
+    auto spec = rope::parseMethod(method);
+    if (!spec) return fail(spec.error());
+    auto bench = prepareWorkbench(compute, task, generateCount, observer, stop);
+    if (!bench) return fail(bench.error());
+    auto scales = methodScales(*spec, bench->model.config(), observer);
+    if (!scales) return fail(scales.error());
+    auto plan = planOfAllItems(*bench);
+    if (!plan) return fail(plan.error());
+    return MethodBench{std::move(*spec), std::move(*bench), std::move(*scales), std::move(*plan)};
+}
+
 void storeResolved(ComputeSettings& compute, TaskSpec& task, const Workbench& bench) {
     compute.threadsPerWorker = bench.threads;
     compute.batchSize = bench.batchSize;

@@ -37,6 +37,17 @@ struct Workbench {
 /// All items of the task; BadInput when every one is longer than the model's context.
 [[nodiscard]] Result<PromptPlan> planOfAllItems(const Workbench& bench);
 
+/// What a study of one position method needs: `scales` are the method's for this model, the plan holds all items.
+struct MethodBench {
+    rope::MethodSpec method;
+    Workbench bench;
+    rope::LayerScales scales;
+    PromptPlan plan;
+};
+[[nodiscard]] Result<MethodBench> prepareMethod(const std::string& method, const ComputeSettings& compute,
+                                                const TaskSpec& task, std::int64_t generateCount,
+                                                ProgressObserver& observer, std::stop_token stop);
+
 /// Writes what was resolved into the settings that are stored: threads, batch size, compute type, and absolute paths,
 /// so that a resumed run on another machine or from another folder computes the same.
 void storeResolved(ComputeSettings& compute, TaskSpec& task, const Workbench& bench);

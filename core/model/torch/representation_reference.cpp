@@ -9,8 +9,18 @@
 namespace lpes::model {
 namespace {
 
+/// Σ a·b over all entries, products and sum in double. One pass of our own: a handful of library calls would cost more
+/// than the matrix product before it.
+double sumOfProducts(const at::Tensor& left, const at::Tensor& right) {
+    const float* a = left.const_data_ptr<float>();
+    const float* b = right.const_data_ptr<float>();
+    double sum = 0.0;
+    for (std::int64_t i = 0; i < left.numel(); ++i) sum += static_cast<double>(a[i]) * b[i];
+    return sum;
+}
+
 double squaredNorm(const at::Tensor& matrix) {
-    return matrix.pow(2).sum(at::kDouble).item<double>();
+    return sumOfProducts(matrix, matrix);
 }
 
 }  // namespace
@@ -31,14 +41,9 @@ double KernelSide::deviation(const at::Tensor& hidden) const {
     const at::Tensor rows = centred(hidden);
     double cross = 0.0, square = 0.0;
     if (m_gram) {
-        // One pass over both matrices: a handful of library calls would cost more than the product itself.
         const at::Tensor other = at::mm(rows, rows.t());
-        const float* a = m_kernel.const_data_ptr<float>();
-        const float* b = other.const_data_ptr<float>();
-        for (std::int64_t i = 0; i < other.numel(); ++i) {
-            cross += static_cast<double>(a[i]) * b[i];
-            square += static_cast<double>(b[i]) * b[i];
-        }
+        cross = sumOfProducts(m_kernel, other);
+        square = squaredNorm(other);
     } else {
         cross = squaredNorm(at::mm(rows.t(), m_kernel));
         square = squaredNorm(at::mm(rows.t(), rows));
