@@ -18,7 +18,7 @@ namespace lpes::app {
 namespace {
 
 constexpr double kPatienceSeconds = 120.0;
-constexpr int kLookMs = 50, kSettleMs = 400;
+constexpr int kLookMs = 50, kSettleMs = 400, kEndMs = 1500;
 
 constexpr struct {
     MainWindow::Workspace workspace;
@@ -54,7 +54,7 @@ void Smoke::show(std::size_t view) {
     m_window.setWorkspace(kViews[view].workspace);
     // A new size reaches the plots through the event loop.
     QTimer::singleShot(kSettleMs, this, [this, view] {
-        if (!draw(kViews[view].name)) return finish(QStringLiteral("a picture cannot be written to %1").arg(m_folder));
+        if (!draw(kViews[view].name)) return finish(cannotWrite());
         show(view + 1);
     });
 }
@@ -62,15 +62,22 @@ void Smoke::show(std::size_t view) {
 void Smoke::search() {
     connect(&m_window.search(), &SearchController::failed, this,
             [this](const Error& error) { finish(QString::fromStdString(error.text())); });
+    // A search that is through before the time is drawn as it ended.
+    connect(&m_window.search(), &SearchController::finished, this, [this] {
+        QTimer::singleShot(kEndMs, this, [this] { finish(draw("finished") ? QString() : cannotWrite()); });
+    });
     m_window.search().startAction()->trigger();
     QTimer::singleShot(static_cast<int>(m_searchSeconds * 1000.0), this, [this] {
+        if (!m_window.search().isBusy()) return;
         const bool drawn = draw("running");
-        if (!m_window.search().isBusy()) return finish(QStringLiteral("the search was over before it was drawn"));
-        connect(&m_window.search(), &SearchController::ended, this, [this, drawn] {
-            finish(drawn ? QString() : QStringLiteral("a picture cannot be written to %1").arg(m_folder));
-        });
+        connect(&m_window.search(), &SearchController::ended, this,
+                [this, drawn] { finish(drawn ? QString() : cannotWrite()); });
         m_window.search().stop();
     });
+}
+
+QString Smoke::cannotWrite() const {
+    return QStringLiteral("a picture cannot be written to %1").arg(m_folder);
 }
 
 bool Smoke::draw(const char* name) {

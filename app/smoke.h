@@ -14,7 +14,7 @@ class Smoke : public QObject {
     Q_OBJECT
   public:
     /// `folder` empty: nothing is saved. `searchSeconds` above 0: a search is started, drawn after so long as it runs
-    /// ("running.png"), and stopped.
+    /// ("running.png"), and stopped; one that is through by then is drawn as it ended ("finished.png").
     Smoke(MainWindow& window, QString folder, double searchSeconds, QObject* parent);
     /// needsModel: wait for the model and the pictures of its curve.
     void start(bool needsModel);
@@ -25,6 +25,7 @@ class Smoke : public QObject {
     void show(std::size_t view);
     void search();
     bool draw(const char* name);
+    [[nodiscard]] QString cannotWrite() const;
 
     MainWindow& m_window;
     const QString m_folder;
