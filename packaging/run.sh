@@ -21,6 +21,8 @@ while [ $# -gt 0 ]; do
   shift
 done
 
+set --  # what is sourced below would take them for its own
+
 if [ "$headless" = 0 ] && [ -z "${DISPLAY:-}${WAYLAND_DISPLAY:-}${QT_QPA_PLATFORM:-}" ]; then
   echo "run.sh: there is no display (DISPLAY and WAYLAND_DISPLAY are not set); use packaging/run.sh --headless" >&2
   exit 4
