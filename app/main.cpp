@@ -87,7 +87,7 @@ int main(int argc, char** argv) {
     window.show();
     lpes::app::Smoke smoke(window, QString::fromStdString(arguments.out), arguments.smokeSearch, nullptr);
     if (arguments.smoke) smoke.start(!options.model.empty());
-    // After the first picture is on the screen: loading must not delay it.
+    // From the event loop, so that the window is shown before anything is opened.
     QTimer::singleShot(0, &window, &lpes::app::MainWindow::start);
     return QApplication::exec();
 }

@@ -210,7 +210,6 @@ void MainWindow::wireSearch() {
 void MainWindow::searchFinished(qint64 run, const nlohmann::json& result) {
     m_stores->nudge();
     const QString verdict = verdictOf(result);
-    const bool better = verdict.startsWith(QStringLiteral("better"));
     const QString sentence = tr("Run %1 is finished: %2.").arg(run).arg(verdict);
     m_log->add(LogPanel::Level::Info, sentence);
     std::vector<MessageBar::Action> actions;
@@ -223,7 +222,8 @@ void MainWindow::searchFinished(qint64 run, const nlohmann::json& result) {
                 {tr("Export profile…"), [this, run, profile = read->profile] { exportRunProfile(run, profile); }});
         }
     }
-    m_messages->show(better ? MessageBar::Kind::Success : MessageBar::Kind::Info, sentence, std::move(actions));
+    m_messages->show(isBetter(result) ? MessageBar::Kind::Success : MessageBar::Kind::Info, sentence,
+                     std::move(actions));
 }
 
 void MainWindow::wireStore() {

@@ -92,6 +92,12 @@ std::vector<RunLine> runLines(const StoreSnapshot& snapshot) {
     return lines;
 }
 
+bool isBetter(const json& result) {
+    const json heldout = result.is_object() ? memberOf(result, "heldout") : json::object();
+    const auto better = heldout.find("better");
+    return better != heldout.end() && *better == true;
+}
+
 QString verdictOf(const json& result) {
     if (!result.is_object()) return {};
     const json heldout = memberOf(result, "heldout");
@@ -100,10 +106,9 @@ QString verdictOf(const json& result) {
     const double difference = numberAt(heldout, "nll_difference"), p = numberAt(heldout, "p_value");
     const double items = numberAt(best, "items");
     if (!std::isfinite(difference) || !std::isfinite(p) || !std::isfinite(items)) return {};
-    const auto better = heldout.find("better");
     // A difference below zero means that the loss fell, which is the better side.
     return QStringLiteral("%1 on %2 held-out items: answer NLL %3%4 (p = %5), mean accuracy %6 → %7")
-        .arg(better != heldout.end() && *better == true ? QStringLiteral("better") : QStringLiteral("no clear gain"))
+        .arg(isBetter(result) ? QStringLiteral("better") : QStringLiteral("no clear gain"))
         .arg(static_cast<int>(items))
         .arg(difference > 0 ? QStringLiteral("+") : QStringLiteral("−"))
         .arg(fixed(std::abs(difference)))

@@ -19,6 +19,8 @@ namespace lpes::app {
 
 /// One line about a run: what it is, how it stands and, for a finished search, whether the gain is real.
 [[nodiscard]] QString headlineOf(const RunDetail& detail);
+/// Did a search's winner beat the baseline on the held-out items, by the test that its result holds?
+[[nodiscard]] bool isBetter(const nlohmann::json& result);
 /// The verdict of a search's result on its held-out items; empty for anything else.
 [[nodiscard]] QString verdictOf(const nlohmann::json& result);
 

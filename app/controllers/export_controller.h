@@ -14,7 +14,6 @@ class QWidget;
 
 namespace lpes::widgets {
 class PlotPane;
-class CurveEditor;
 }  // namespace lpes::widgets
 
 namespace lpes::app {

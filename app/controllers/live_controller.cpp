@@ -124,6 +124,8 @@ bool LiveController::accept(const rope::LayerScales& scales) {
         m_page.deviation().setStale(words);
         return false;
     }
+    // What was verified was verified for other scales.
+    if (scales != m_asked) m_applied.clear();
     showLayers(scales);
     if (mended && m_shown && scales == m_asked) {
         m_deviationTicket = 0;
@@ -138,8 +140,6 @@ void LiveController::ask(const rope::LayerScales& scales) {
     m_interval.stop();
     m_sinceRequest.start();
     m_answered = false;
-    m_applied.clear();
-    showLayers(m_asked);
     m_job.request(m_asked);
     if (!m_staleness.isActive()) m_staleness.start(kStaleAfter);
 }
@@ -151,7 +151,7 @@ void LiveController::show(const LivePictures& pictures) {
         m_answered = true;
         m_staleness.stop();
     }
-    if (newest && pictures.applied) {
+    if (newest && !m_next && pictures.applied) {
         m_applied = pictures.applied->verified
                         ? tr("applied, verified: every layer uses its own positions (largest rounding %1)")
                               .arg(pictures.applied->maxAbsError, 0, 'g', 2)

@@ -2,6 +2,7 @@
 
 #include "app/jobs/thread_context.h"
 #include "core/base/clock.h"
+#include "core/base/thread_priority.h"
 
 namespace lpes::app {
 
@@ -25,7 +26,7 @@ void LiveJob::setSubject(std::shared_ptr<const ReadyModel> model, const studies:
 std::uint64_t LiveJob::request(const rope::LayerScales& scales) {
     ++m_ticket;
     const std::lock_guard lock(m_mutex);
-    m_request = Request{m_ticket, scales, steadySeconds()};
+    m_request = Request{m_ticket, scales};
     m_running.request_stop();
     m_wake.notify_one();
     return m_ticket;
@@ -61,18 +62,17 @@ void LiveJob::work(const std::stop_token& end) {
             auto pictures = probe->compute(
                 request->scales,
                 [&](const studies::LiveProbe::Pictures& partial) {
-                    post({request->ticket, partial, false, steadySeconds() - request->since, steadySeconds(), {}});
+                    post({request->ticket, partial, false, steadySeconds(), {}});
                 },
                 stop);
             if (!pictures) return fail(pictures.error());
-            LivePictures complete{request->ticket, std::move(*pictures), true, 0.0, 0.0, {}};
+            LivePictures complete{request->ticket, std::move(*pictures), true, 0.0, {}};
             if (!request->scales.empty()) {
                 auto applied = probe->verify(request->scales);
                 if (!applied) return fail(applied.error());
                 complete.applied = std::move(*applied);
             }
             complete.computedAt = steadySeconds();
-            complete.seconds = complete.computedAt - request->since;
             post(std::move(complete));
             return {};
         });

@@ -21,7 +21,6 @@ struct LivePictures {
     std::uint64_t ticket = 0;  ///< of the request they answer
     studies::LiveProbe::Pictures pictures;
     bool complete = false;                       ///< every planned prompt is in
-    double seconds = 0.0;                        ///< from the request to these pictures
     double computedAt = 0.0;                     ///< steadySeconds()
     std::optional<model::AppliedCheck> applied;  ///< when complete
 };
@@ -48,7 +47,6 @@ class LiveJob : public QObject {
     struct Request {
         std::uint64_t ticket = 0;
         rope::LayerScales scales;
-        double since = 0.0;
     };
     struct Subject {
         std::shared_ptr<const ReadyModel> model;

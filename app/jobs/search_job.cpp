@@ -98,7 +98,6 @@ void SearchJob::work() {
     bool stoppedEarly = false;
     nlohmann::json result;
     const auto worked = guardedJob([&]() -> Result<void> {
-        lowerThreadPriority();
         auto store = store::StoreWriter::open(m_order.database, {"LPES Studio"});
         if (!store) return fail(store.error());
         for (const std::string& warning : (*store)->warnings()) m_observer.warned(warning);

@@ -8,6 +8,7 @@
 #include "app/jobs/thread_context.h"
 #include "app/presenters.h"
 #include "core/analysis/plot_json.h"
+#include "core/base/thread_priority.h"
 
 namespace lpes::app {
 
@@ -77,7 +78,7 @@ void StoreFollower::work(const std::stop_token& end) {
             nudged = std::exchange(m_nudged, false);
         }
         if (wanted.path.empty()) continue;
-        const bool replaced = reopenIfReplaced(wanted.path);
+        const bool replaced = closeIfReplaced(wanted.path);
         std::optional<std::int64_t> version;
         if (m_reader) {
             if (auto known = m_reader->dataVersion()) version = *known;
@@ -102,15 +103,14 @@ void StoreFollower::work(const std::stop_token& end) {
     m_reader.reset();
 }
 
-bool StoreFollower::reopenIfReplaced(const std::filesystem::path& path) {
+bool StoreFollower::closeIfReplaced(const std::filesystem::path& path) {
     const std::optional<std::uint64_t> inode = inodeOf(path);
-    if (m_reader && m_readerPath == path && inode == m_inode) return false;
-    const bool had = m_reader != nullptr;
+    if (m_readerPath == path && inode == m_inode) return false;
     m_reader.reset();
     m_names = {};
     m_readerPath = path;
-    m_inode = inode.value_or(0);
-    return had || inode.has_value();
+    m_inode = inode;
+    return true;
 }
 
 StoreSnapshot StoreFollower::look(const Wanted& wanted) {
@@ -128,7 +128,7 @@ StoreSnapshot StoreFollower::look(const Wanted& wanted) {
     }
     if (auto read = readInto(snapshot, wanted.run); !read) {
         snapshot.error = read.error();
-        m_reader.reset();  // tried anew at the next round: damage may be mended, a disk mounted again
+        m_reader.reset();  // tried anew after some rounds: damage may be mended, a disk mounted again
     }
     return snapshot;
 }
@@ -171,15 +171,15 @@ Result<std::shared_ptr<const RunDetail>> StoreFollower::detailOf(const store::Ru
     auto detail = std::make_shared<RunDetail>();
     detail->run = run;
     detail->modelName = m_names.models[run.modelId];
+    auto plots = studies::allPlots(*m_reader, run);
+    if (!plots) return fail(plots.error());
     for (std::size_t kind = 0; kind < kPlotKinds.size(); ++kind) {
-        auto plot = studies::plotData(*m_reader, run, kPlotKinds[kind]);
-        if (plot) {
-            detail->plots[kind].version = versionOf(*plot);
-            detail->plots[kind].data = std::make_shared<const analysis::PlotData>(std::move(*plot));
-        } else if (plot.error().code == ErrorCode::Database) {
-            return fail(plot.error());
+        StoredPlot& stored = detail->plots[kind];
+        if (auto& plot = (*plots)[kind]) {
+            stored.version = versionOf(*plot);
+            stored.data = std::make_shared<const analysis::PlotData>(std::move(*plot));
         } else {
-            detail->plots[kind].why = plot.error().message;
+            stored.why = plot.error().message;
         }
     }
     auto population = studies::populationOf(*m_reader, run);

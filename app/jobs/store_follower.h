@@ -51,7 +51,8 @@ class StoreFollower : public QObject {
     StoreSnapshot look(const Wanted& wanted);
     Result<void> readInto(StoreSnapshot& snapshot, std::int64_t run);
     Result<std::shared_ptr<const RunDetail>> detailOf(const store::RunRow& run);
-    bool reopenIfReplaced(const std::filesystem::path& path);
+    /// True when the path names another file than before, or none any more.
+    bool closeIfReplaced(const std::filesystem::path& path);
     void deliver();
 
     std::filesystem::path m_path;
@@ -65,7 +66,7 @@ class StoreFollower : public QObject {
     // Of the thread alone.
     std::unique_ptr<store::StoreReader> m_reader;
     std::filesystem::path m_readerPath;
-    std::uint64_t m_inode = 0;
+    std::optional<std::uint64_t> m_inode;  ///< of the file that the reader was opened on; nothing: there was none
     Names m_names;
     std::jthread m_thread;  // last: joined before anything it uses goes
 };

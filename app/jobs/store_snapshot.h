@@ -15,9 +15,9 @@
 
 namespace lpes::app {
 
-/// The plots of a run, in this order.
-inline constexpr std::array<const char*, 5> kPlotKinds = {"curve", "convergence", "accuracy", "attention", "deviation"};
-enum PlotKind { kCurvePlot, kConvergencePlot, kAccuracyPlot, kAttentionPlot, kDeviationPlot };
+using studies::kPlotKinds;
+/// Places in kPlotKinds.
+enum PlotKind { kCurvePlot, kAccuracyPlot, kConvergencePlot, kAttentionPlot, kDeviationPlot };
 
 /// One plot as the data base has it now.
 struct StoredPlot {

@@ -1,7 +1,5 @@
 #include "app/jobs/thread_context.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <thread>
 
@@ -11,12 +9,6 @@ int windowThreads() {
     constexpr int kCoresToSpareOne = 4;
     const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
     return cores >= kCoresToSpareOne ? cores - 1 : cores;
-}
-
-void lowerThreadPriority() {
-    constexpr int kNice = 5;
-    // On Linux this sets the calling thread alone; threads that it starts inherit it.
-    if (::getpriority(PRIO_PROCESS, 0) < kNice) ::setpriority(PRIO_PROCESS, 0, kNice);
 }
 
 }  // namespace lpes::app

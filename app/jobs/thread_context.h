@@ -26,7 +26,4 @@ template <class Body>
 /// Threads for one evaluation in the window: all cores, less one for the window from four cores up.
 [[nodiscard]] int windowThreads();
 
-/// Lowers the calling thread's priority, so that the window stays ahead of its own work.
-void lowerThreadPriority();
-
 }  // namespace lpes::app

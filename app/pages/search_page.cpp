@@ -86,10 +86,6 @@ PlotPane& SearchPage::pane(PlotKind kind) {
     return *m_panes[kind];
 }
 
-QString SearchPage::headline() const {
-    return m_headline->text();
-}
-
 void SearchPage::setHeadline(const QString& words) {
     m_headline->setText(words);
     m_headline->setVisible(!words.isEmpty());

@@ -31,7 +31,6 @@ class SearchPage : public QWidget {
     void setHeadline(const QString& words);
     [[nodiscard]] widgets::CurveEditor& curves() { return *m_curves; }
     [[nodiscard]] widgets::PlotPane& pane(PlotKind kind);
-    [[nodiscard]] QString headline() const;
 
   private:
     void showCurves(const RunDetail& detail, int numLayers, int trainedContext);

@@ -19,9 +19,13 @@ Sha256::~Sha256() = default;
 Sha256::Sha256(Sha256&&) noexcept = default;
 Sha256& Sha256::operator=(Sha256&&) noexcept = default;
 
-void Sha256::add(std::span<const std::byte> bytes) { EVP_DigestUpdate(m_impl->context, bytes.data(), bytes.size()); }
+void Sha256::add(std::span<const std::byte> bytes) {
+    EVP_DigestUpdate(m_impl->context, bytes.data(), bytes.size());
+}
 
-void Sha256::add(std::string_view text) { EVP_DigestUpdate(m_impl->context, text.data(), text.size()); }
+void Sha256::add(std::string_view text) {
+    EVP_DigestUpdate(m_impl->context, text.data(), text.size());
+}
 
 std::string Sha256::hex() {
     std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};

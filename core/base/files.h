@@ -17,7 +17,8 @@ namespace lpes {
 /// Failed when the folder is missing or not writable, or the disk is full; nothing is left behind then.
 [[nodiscard]] Result<void> writeFileAtomically(const std::filesystem::path& path, std::string_view bytes);
 
-/// A file mapped read-only into memory. Pages are read when touched. immutable; the mapping lives as long as the object.
+/// A file mapped read-only into memory. Pages are read when touched. immutable; the mapping lives as long as the
+/// object.
 class MappedFile {
   public:
     /// BadInput when the file is missing, is not a regular file, cannot be read, or is empty.

@@ -9,10 +9,14 @@ namespace {
 
 spdlog::level::level_enum toSpdlog(LogLevel level) {
     switch (level) {
-        case LogLevel::Debug: return spdlog::level::debug;
-        case LogLevel::Info: return spdlog::level::info;
-        case LogLevel::Warning: return spdlog::level::warn;
-        case LogLevel::Error: return spdlog::level::err;
+        case LogLevel::Debug:
+            return spdlog::level::debug;
+        case LogLevel::Info:
+            return spdlog::level::info;
+        case LogLevel::Warning:
+            return spdlog::level::warn;
+        case LogLevel::Error:
+            return spdlog::level::err;
     }
     return spdlog::level::info;
 }
@@ -27,6 +31,8 @@ void startLog(LogLevel level) {
     spdlog::set_default_logger(std::move(logger));
 }
 
-void log(LogLevel level, const std::string& message) { spdlog::log(toSpdlog(level), "{}", message); }
+void log(LogLevel level, const std::string& message) {
+    spdlog::log(toSpdlog(level), "{}", message);
+}
 
 }  // namespace lpes

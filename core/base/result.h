@@ -19,6 +19,8 @@ using Result = tl::expected<T, Error>;
 }
 
 /// Passes an error on: return fail(result.error());
-[[nodiscard]] inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(std::move(error)); }
+[[nodiscard]] inline tl::unexpected<Error> fail(Error error) {
+    return tl::unexpected<Error>(std::move(error));
+}
 
 }  // namespace lpes

@@ -19,8 +19,6 @@ namespace {
 using analysis::SeriesRole;
 using nlohmann::json;
 
-constexpr const char* kKinds[] = {"curve", "accuracy", "convergence", "attention", "deviation"};
-
 std::vector<std::pair<double, double>> pairsOf(const json& points) {
     std::vector<std::pair<double, double>> out;
     if (!points.is_array()) return out;
@@ -207,17 +205,24 @@ Result<analysis::PlotData> plotOf(store::StoreReader& store, const RunView& view
 
 }  // namespace
 
-Result<std::vector<std::string>> availablePlots(store::StoreReader& store, const store::RunRow& run) {
+Result<std::vector<Result<analysis::PlotData>>> allPlots(store::StoreReader& store, const store::RunRow& run) {
     auto view = viewOf(store, run);
     if (!view) return fail(view.error());
-    std::vector<std::string> kinds;
-    for (const char* kind : kKinds) {
+    std::vector<Result<analysis::PlotData>> plots;
+    for (const char* kind : kPlotKinds) {
         auto plot = plotOf(store, *view, kind);
-        if (plot) {
-            kinds.emplace_back(kind);
-        } else if (plot.error().code == ErrorCode::Database) {
-            return fail(plot.error());
-        }
+        if (!plot && plot.error().code == ErrorCode::Database) return fail(plot.error());
+        plots.push_back(std::move(plot));
+    }
+    return plots;
+}
+
+Result<std::vector<std::string>> availablePlots(store::StoreReader& store, const store::RunRow& run) {
+    auto plots = allPlots(store, run);
+    if (!plots) return fail(plots.error());
+    std::vector<std::string> kinds;
+    for (std::size_t kind = 0; kind < kPlotKinds.size(); ++kind) {
+        if ((*plots)[kind]) kinds.emplace_back(kPlotKinds[kind]);
     }
     return kinds;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -12,7 +13,15 @@
 
 namespace lpes::studies {
 
-/// Kinds of plot a run has data for, of curve, accuracy, convergence, attention, deviation.
+/// Every kind of plot, in the order in which they are offered.
+inline constexpr std::array<const char*, 5> kPlotKinds = {"curve", "accuracy", "convergence", "attention", "deviation"};
+
+/// All plots of a run out of one reading, in the order of kPlotKinds, each as plotData answers it. A data base that
+/// cannot be read is an error of the whole.
+[[nodiscard]] Result<std::vector<Result<analysis::PlotData>>> allPlots(store::StoreReader& store,
+                                                                       const store::RunRow& run);
+
+/// Kinds of plot that a run has data for.
 [[nodiscard]] Result<std::vector<std::string>> availablePlots(store::StoreReader& store, const store::RunRow& run);
 
 /// What a plot of a run shows, read from the data base alone. Usage for an unknown kind, Failed with the reason when

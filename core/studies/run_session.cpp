@@ -1,7 +1,6 @@
 #include "core/studies/run_session.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <exception>
@@ -9,19 +8,13 @@
 #include <new>
 
 #include "core/base/clock.h"
+#include "core/base/thread_priority.h"
 #include "core/base/version.h"
 #include "core/model/torch/torch_runtime.h"
 
 namespace lpes::studies {
 
 namespace {
-
-/// A long job leaves the machine usable. On Linux this sets the calling thread alone, and threads that it starts
-/// inherit it: in a window the GUI thread stays as it is.
-void lowerPriority() {
-    constexpr int kNice = 5;
-    if (::getpriority(PRIO_PROCESS, 0) < kNice) ::setpriority(PRIO_PROCESS, 0, kNice);
-}
 
 Result<LoadedModel> takeModel(const ComputeSettings& compute, ProgressObserver& observer, std::stop_token stop,
                               const LoadedModel* loaded) {
@@ -51,7 +44,7 @@ Result<Workbench> prepareWorkbench(const ComputeSettings& compute, const TaskSpe
     }
     auto threads = resolveThreads(compute.workers, compute.threadsPerWorker);
     if (!threads) return fail(threads.error());
-    lowerPriority();
+    lowerThreadPriority();
     auto prepared = prepareTask(task, generateCount);
     if (!prepared) return fail(prepared.error());
     auto taken = takeModel(compute, observer, stop, loaded);

@@ -4,6 +4,8 @@
 #include <QTest>
 #include <QWidget>
 
+#include "widgets/models/run_table_model.h"
+
 namespace lpes::test {
 
 /// The child with this accessible name; fails the test when there is none.
@@ -15,6 +17,17 @@ Widget* named(QWidget& parent, const QString& name) {
     }
     ADD_FAILURE() << "no child is called " << name.toStdString();
     return nullptr;
+}
+
+/// A search in the list of runs.
+inline widgets::RunLine runLine(std::int64_t id, const char* state) {
+    widgets::RunLine run;
+    run.id = id;
+    run.kind = QStringLiteral("search");
+    run.state = QString::fromLatin1(state);
+    run.createdMs = 1'000'000 * id;
+    run.outcome = QStringLiteral("best −1.656");
+    return run;
 }
 
 /// Shown, laid out and active, so that keys and shortcuts arrive.

@@ -20,12 +20,7 @@ using testing::HasSubstr;
 namespace {
 
 RunLine line(std::int64_t id, const char* state = "finished") {
-    RunLine run;
-    run.id = id;
-    run.kind = QStringLiteral("search");
-    run.state = QString::fromLatin1(state);
-    run.createdMs = 1'000'000 * id;
-    run.outcome = QStringLiteral("best −1.656");
+    RunLine run = lpes::test::runLine(id, state);
     run.hasProfile = run.state != QLatin1String("failed");
     run.resumable = run.state == QLatin1String("interrupted") || run.state == QLatin1String("paused");
     return run;

@@ -8,6 +8,7 @@
 #include <QPersistentModelIndex>
 #include <set>
 
+#include "tests/widgets/panel_helpers.h"
 #include "tests/widgets/sample_plots.h"
 #include "widgets/common/semantic_colors.h"
 
@@ -18,13 +19,8 @@ using testing::HasSubstr;
 namespace {
 
 RunLine line(std::int64_t id, const char* state = "finished") {
-    RunLine run;
-    run.id = id;
-    run.kind = QStringLiteral("search");
-    run.state = QString::fromLatin1(state);
-    run.createdMs = 1'000'000 * id;
+    RunLine run = lpes::test::runLine(id, state);
     run.elapsedSeconds = 61.0;
-    run.outcome = QStringLiteral("best −1.656");
     return run;
 }
 
