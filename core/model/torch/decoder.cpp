@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/model/torch/attention.h"
 #include "core/model/torch/kernels.h"
@@ -89,8 +90,9 @@ void Decoder::runLayer(int layer, PackedTokens& tokens, const RotaryTable& table
             parts.push_back({segment.begin, segment.length, segment.begin, segment.length});
         }
     }
-    causalAttention(queries, keys, values, parts, attended, m_workspace.attention());
-    if (observer) observer(layer, queries, keys);
+    const AttentionRule rule{1.0 / std::sqrt(static_cast<double>(headDim)), 0.0, 0};
+    causalAttention(queries, keys, values, parts, rule, attended, m_workspace.attention());
+    if (observer) observer(layer, queries, keys, rule);
 
     at::Tensor context = attended;
     if (rows.defined()) {

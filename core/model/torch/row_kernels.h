@@ -26,13 +26,19 @@ struct RowKernels {
                    std::int64_t end);
 };
 
+/// What happens to scores: attention_rule.h in the loops' types.
+struct ScoreRule {
+    float scale, softcap;
+    std::int64_t window;
+};
+
 /// The inner loops of blockAttention.
 struct AttentionKernels {
     /// Scores [rows, stride] → shares [rows, stride] in units of e^maximum; row i sees the first `visible` + i of
-    /// `width` columns, the rest gets 0. maxima and sums [rows] are kept up to date; results [rows, headDim] of earlier
-    /// blocks (nullptr in the first) are brought to the new maxima.
+    /// `width` columns, of these the last rule.window (0: all); the rest gets 0. maxima and sums [rows] are kept up to
+    /// date; results [rows, headDim] of earlier blocks (nullptr in the first) are brought to the new maxima.
     void (*softmaxBlock)(float* scores, std::int64_t stride, std::int64_t visible, std::int64_t rows,
-                         std::int64_t width, std::int64_t headDim, float scale, Bf16* shares, float* maxima,
+                         std::int64_t width, std::int64_t headDim, const ScoreRule& rule, Bf16* shares, float* maxima,
                          float* sums, float* results);
     /// keys [count, 2·half] → pairs transposed, words [half, width]; columns from count on are zero.
     void (*packKeys)(const std::uint16_t* keys, std::int64_t count, std::int64_t half, std::int64_t width,

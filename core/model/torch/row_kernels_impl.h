@@ -107,14 +107,26 @@ void rotateRows(const T* in, std::int64_t inStride, std::int64_t heads, std::int
 
 constexpr float kNoScore = -__builtin_inff();
 
-/// One row; answers by what the row's earlier results have to be multiplied.
-inline float softmaxRow(float* scores, std::int64_t visible, std::int64_t width, float scale, Bf16* shares,
-                        float& maximum, float& total) {
-    const std::int64_t whole = visible - visible % kLanes, rest = visible % kLanes;
-    const std::int64_t filled = rest > 0 ? whole + kLanes : whole;
+/// tanh(x) = 1 − 2 / (e^2x + 1), within 2⁻²³.
+inline Floats hyperbolicTangent(Floats x) {
+    return broadcast(1.0f) - broadcast(2.0f) / (exponential(x + x) + broadcast(1.0f));
+}
+
+/// One row, columns first … visible−1 of `width`; answers by what the row's earlier results have to be multiplied.
+inline float softmaxRow(float* scores, std::int64_t first, std::int64_t visible, std::int64_t width,
+                        const ScoreRule& rule, Bf16* shares, float& maximum, float& total) {
+    const std::int64_t begin = first - first % kLanes, filled = (visible + kLanes - 1) / kLanes * kLanes;
+    float scale = rule.scale;
+    if (rule.softcap > 0.0f) {
+        const Floats inner = broadcast(scale / rule.softcap), cap = broadcast(rule.softcap);
+        for (std::int64_t i = begin; i < filled; i += kLanes)
+            store(scores + i, cap * hyperbolicTangent(load(scores + i) * inner));
+        scale = 1.0f;
+    }
+    for (std::int64_t i = begin; i < first; ++i) scores[i] = kNoScore;
     for (std::int64_t i = visible; i < filled; ++i) scores[i] = kNoScore;
     Floats largest = broadcast(kNoScore);
-    for (std::int64_t i = 0; i < filled; i += kLanes) {
+    for (std::int64_t i = begin; i < filled; i += kLanes) {
         const Floats value = load(scores + i);
         largest = value > largest ? value : largest;
     }
@@ -125,16 +137,12 @@ inline float softmaxRow(float* scores, std::int64_t visible, std::int64_t width,
     }
     const Floats factor = broadcast(scale), shift = broadcast(newMaximum);
     Floats sums{};
-    for (std::int64_t i = 0; i < whole; i += kLanes) {
-        const Floats share = exponential(load(scores + i) * factor - shift);
-        sums += share;
-        store(shares + i, share);
-    }
-    if (rest > 0) {
-        Floats share = exponential(load(scores + whole) * factor - shift);
-        for (std::int64_t i = rest; i < kLanes; ++i) share[i] = 0.0f;
-        sums += share;
-        store(shares + whole, share);
+    for (std::int64_t i = 0; i < begin; ++i) shares[i] = Bf16{0};
+    for (std::int64_t i = begin; i < filled; i += kLanes) {
+        const Floats score = load(scores + i), share = exponential(score * factor - shift);
+        const Floats seen = score == kNoScore ? Floats{} : share;  // the exponential ends at e^−87
+        sums += seen;
+        store(shares + i, seen);
     }
     for (std::int64_t i = filled; i < width; ++i) shares[i] = Bf16{0};
     const float correction = exponential(broadcast(maximum - newMaximum))[0];
@@ -144,15 +152,18 @@ inline float softmaxRow(float* scores, std::int64_t visible, std::int64_t width,
 }
 
 void softmaxBlock(float* scores, std::int64_t stride, std::int64_t visible, std::int64_t rows, std::int64_t width,
-                  std::int64_t headDim, float scale, Bf16* shares, float* maxima, float* sums, float* results) {
+                  std::int64_t headDim, const ScoreRule& rule, Bf16* shares, float* maxima, float* sums,
+                  float* results) {
     for (std::int64_t row = 0; row < rows; ++row) {
         const std::int64_t wanted = visible + row, seen = wanted < 0 ? 0 : wanted > width ? width : wanted;
+        const std::int64_t first = rule.window > 0 && wanted > rule.window ? wanted - rule.window : 0;
         Bf16* target = shares + row * stride;
-        if (seen == 0) {
+        if (first >= seen) {
             std::memset(static_cast<void*>(target), 0, static_cast<std::size_t>(width) * sizeof(Bf16));
             continue;
         }
-        const float correction = softmaxRow(scores + row * stride, seen, width, scale, target, maxima[row], sums[row]);
+        const float correction =
+            softmaxRow(scores + row * stride, first, seen, width, rule, target, maxima[row], sums[row]);
         if (results && correction != 1.0f) {
             for (std::int64_t i = 0; i < headDim; ++i) results[row * headDim + i] *= correction;
         }

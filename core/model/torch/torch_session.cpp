@@ -151,9 +151,10 @@ Result<AttentionProbe> TorchSession::attentionOfLastToken(std::span<const TokenI
     if (auto r = rope::checkScales(scales, config().numLayers); !r) return fail(r.error());
     return computing("measuring attention", m_threads, [&]() -> Result<AttentionProbe> {
         AttentionProbe probe;
-        (void)run(prompt, scales, stop, [&](int, const at::Tensor& queries, const at::Tensor& keys) {
-            probeLastRow(queries, keys, spans, probe);
-        });
+        (void)run(prompt, scales, stop,
+                  [&](int, const at::Tensor& queries, const at::Tensor& keys, const AttentionRule& rule) {
+                      probeLastRow(queries, keys, rule, spans, probe);
+                  });
         return probe;
     });
 }
@@ -233,10 +234,11 @@ Result<std::vector<PromptProbe>> TorchSession::probePrompts(std::span<const Prob
         const std::vector<Segment> segments = tokens.segments;
         const auto layerTables = tables(scales, longest);
         std::vector<PromptProbe> probes(batch.size());
-        const AttentionObserver observer = [&](int, const at::Tensor& queries, const at::Tensor& keys) {
+        const AttentionObserver observer = [&](int, const at::Tensor& queries, const at::Tensor& keys,
+                                               const AttentionRule& rule) {
             for (std::size_t i = 0; i < batch.size(); ++i) {
                 probeLastRow(queries.narrow(1, segments[i].begin, segments[i].length),
-                             keys.narrow(1, segments[i].begin, segments[i].length), batch[i].spans,
+                             keys.narrow(1, segments[i].begin, segments[i].length), rule, batch[i].spans,
                              probes[i].attention);
             }
         };
