@@ -71,7 +71,7 @@ const TensorView* MappedWeights::find(const std::string& canonicalName) const {
 
 std::span<const std::byte> MappedWeights::direct(const std::string& canonicalName, ComputeType type) const {
     const BoundTensor* tensor = bound(canonicalName);
-    if (tensor == nullptr || tensor->interleavedRows) return {};
+    if (tensor == nullptr || tensor->interleavedRows || tensor->lessOne) return {};
     const StorageType wanted = type == ComputeType::Float32 ? StorageType::F32 : StorageType::BF16;
     const std::uintptr_t alignment = type == ComputeType::Float32 ? alignof(float) : alignof(std::uint16_t);
     if (tensor->view.type != wanted) return {};
@@ -95,13 +95,20 @@ Result<void> MappedWeights::read(const std::string& canonicalName, ComputeType t
                     fmt::format("the memory for tensor '{}' is not aligned for its type", canonicalName));
     }
     const auto headDim = static_cast<std::size_t>(m_model.config.headDim);
+    std::vector<float> wide(tensor->lessOne ? rows.width : 0);
     for (std::size_t row = 0; row < rows.count; ++row) {
         const std::size_t from = tensor->interleavedRows ? storedRow(row, headDim) : row;
         const std::byte* in = view.bytes.data() + from * rows.rowBytes;
         std::byte* to = out.data() + row * rows.width * elementBytes;
+        if (tensor->lessOne) {
+            if (!widenToFloat(view.type, in, rows.width, wide.data())) return notFinite(view, from);
+            for (float& value : wide) value += 1.0f;
+            in = reinterpret_cast<const std::byte*>(wide.data());
+        }
+        const StorageType stored = tensor->lessOne ? StorageType::F32 : view.type;
         const bool finite = type == ComputeType::Float32
-                                ? widenToFloat(view.type, in, rows.width, reinterpret_cast<float*>(to))
-                                : convertToBFloat16(view.type, in, rows.width, reinterpret_cast<std::uint16_t*>(to));
+                                ? widenToFloat(stored, in, rows.width, reinterpret_cast<float*>(to))
+                                : convertToBFloat16(stored, in, rows.width, reinterpret_cast<std::uint16_t*>(to));
         if (!finite) return notFinite(view, from);
     }
     return {};

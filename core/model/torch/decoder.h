@@ -50,6 +50,11 @@ struct PackedTokens {
 using AttentionObserver =
     std::function<void(int layer, const at::Tensor& queries, const at::Tensor& keys, const AttentionRule& rule)>;
 
+/// What layer `layer` does with its scores.
+[[nodiscard]] AttentionRule attentionRule(const ModelConfig& config, int layer);
+/// cap·tanh(values / cap); the values themselves where cap is 0.
+[[nodiscard]] at::Tensor softcapped(const at::Tensor& values, double cap);
+
 /// The decoder's forward pass without gradients. Holds nothing but references: weights, workspace and tables outlive
 /// it.
 class Decoder {

@@ -17,13 +17,20 @@ struct RowKernels {
     /// Rows begin … end−1: x += delta (unless nullptr), out = weight · round(x · rsqrt(mean(x²) + eps)).
     void (*norm)(T* x, const T* delta, const T* weight, float eps, std::int64_t size, T* out, std::int64_t begin,
                  std::int64_t end);
+    /// The same with float32 weights and one rounding: out = round(x · rsqrt(mean(x²) + eps) · weight).
+    void (*wideNorm)(T* x, const T* delta, const float* weight, float eps, std::int64_t size, T* out,
+                     std::int64_t begin, std::int64_t end);
     /// out = round(silu(gate)) · up.
     void (*siluMul)(const T* gate, std::int64_t gateStride, const T* up, std::int64_t upStride, std::int64_t size,
                     T* out, std::int64_t begin, std::int64_t end);
-    /// `heads` heads of 2·half values each, rotated by the angles of the row's position and laid out by head.
-    void (*rotate)(const T* in, std::int64_t inStride, std::int64_t heads, std::int64_t half, const T* cos,
-                   const T* sin, const std::int32_t* positions, T* out, std::int64_t headStride, std::int64_t begin,
-                   std::int64_t end);
+    /// out = round(gelu(gate)) · up, GELU in its tanh form.
+    void (*geluMul)(const T* gate, std::int64_t gateStride, const T* up, std::int64_t upStride, std::int64_t size,
+                    T* out, std::int64_t begin, std::int64_t end);
+    /// `heads` heads of headDim values each, the first 2·half of which are rotated by the angles in the row's row of
+    /// cos and sin [·, half]; laid out by head.
+    void (*rotate)(const T* in, std::int64_t inStride, std::int64_t heads, std::int64_t headDim, std::int64_t half,
+                   const T* cos, const T* sin, const std::int32_t* tableRows, T* out, std::int64_t headStride,
+                   std::int64_t begin, std::int64_t end);
 };
 
 /// What happens to scores: attention_rule.h in the loops' types.

@@ -17,7 +17,7 @@ RopeConfig config(int headDim, double theta) {
 }
 
 TEST(InverseFrequencies, FallFromOneByPowersOfTheBase) {
-    const auto frequencies = inverseFrequencies(config(8, 10000.0));
+    const auto frequencies = inverseFrequencies(config(8, 10000.0), 1);
     ASSERT_EQ(frequencies.size(), 4u);
     EXPECT_DOUBLE_EQ(frequencies[0], 1.0);
     EXPECT_NEAR(frequencies[1], 0.1, 1e-15);
@@ -27,21 +27,21 @@ TEST(InverseFrequencies, FallFromOneByPowersOfTheBase) {
 
 TEST(InverseFrequencies, LinearDividesEachOfThem) {
     RopeConfig linear = config(64, 100000.0);
-    const auto plain = inverseFrequencies(linear);
+    const auto plain = inverseFrequencies(linear, 1);
     linear.type = RopeConfig::Type::Linear;
     linear.factor = 4.0;
-    const auto divided = inverseFrequencies(linear);
+    const auto divided = inverseFrequencies(linear, 1);
     for (std::size_t i = 0; i < plain.size(); ++i) EXPECT_DOUBLE_EQ(divided[i], plain[i] / 4.0);
 }
 
 TEST(InverseFrequencies, IgnoreTheFactorOfAModelWithoutLinearRope) {
     RopeConfig plain = config(64, 10000.0);
     plain.factor = 4.0;
-    EXPECT_EQ(inverseFrequencies(plain), inverseFrequencies(config(64, 10000.0)));
+    EXPECT_EQ(inverseFrequencies(plain, 1), inverseFrequencies(config(64, 10000.0), 1));
 }
 
 TEST(PositionTable, HoldsCosAndSinOfTheDividedPosition) {
-    const auto frequencies = inverseFrequencies(config(64, 10000.0));
+    const auto frequencies = inverseFrequencies(config(64, 10000.0), 1);
     const PositionTable table = positionTable(frequencies, 1.7, 4000, 3);
     ASSERT_EQ(table.count, 3);
     ASSERT_EQ(table.half, 32);
@@ -56,7 +56,7 @@ TEST(PositionTable, HoldsCosAndSinOfTheDividedPosition) {
 }
 
 TEST(PositionTable, IdentityScaleIsBitIdenticalToPlainAngles) {
-    const auto frequencies = inverseFrequencies(config(64, 10000.0));
+    const auto frequencies = inverseFrequencies(config(64, 10000.0), 1);
     const PositionTable table = positionTable(frequencies, 1.0, 0, 50);
     for (int row = 0; row < 50; ++row) {
         for (std::size_t i = 0; i < 32; ++i) {
@@ -67,7 +67,7 @@ TEST(PositionTable, IdentityScaleIsBitIdenticalToPlainAngles) {
 }
 
 TEST(PositionTable, DoublingScaleAndPositionGivesTheSameRotation) {
-    const auto frequencies = inverseFrequencies(config(64, 10000.0));
+    const auto frequencies = inverseFrequencies(config(64, 10000.0), 1);
     const PositionTable one = positionTable(frequencies, 1.0, 321, 1);
     const PositionTable two = positionTable(frequencies, 2.0, 642, 1);
     EXPECT_EQ(one.cos, two.cos);
@@ -75,7 +75,7 @@ TEST(PositionTable, DoublingScaleAndPositionGivesTheSameRotation) {
 }
 
 TEST(PositionTable, ScoresDependOnDistancesOnly) {
-    const auto frequencies = inverseFrequencies(config(32, 10000.0));
+    const auto frequencies = inverseFrequencies(config(32, 10000.0), 1);
     const auto distanceCos = [&](int m, int n, std::size_t i) {
         const PositionTable a = positionTable(frequencies, 1.3, m, 1), b = positionTable(frequencies, 1.3, n, 1);
         return a.cos[i] * b.cos[i] + a.sin[i] * b.sin[i];
@@ -84,7 +84,7 @@ TEST(PositionTable, ScoresDependOnDistancesOnly) {
 }
 
 TEST(PositionTable, OfNoRowsIsEmpty) {
-    const PositionTable table = positionTable(inverseFrequencies(config(8, 10000.0)), 1.0, 5, 0);
+    const PositionTable table = positionTable(inverseFrequencies(config(8, 10000.0), 1), 1.0, 5, 0);
     EXPECT_TRUE(table.cos.empty());
     EXPECT_EQ(table.half, 4);
 }
