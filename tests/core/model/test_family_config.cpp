@@ -1,5 +1,7 @@
 // What a config.json says of each family, in the spellings of both transformers generations.
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 
 #include "core/model/families.h"
 #include "core/model/formats/hf_config.h"
@@ -246,4 +248,27 @@ TEST(FamilyConfig, ABaseIsAssumedOnlyWhereNoOtherWasPossibleAndItIsSaid) {
     config["transformers_version"] = "4.31.0";
     config["model_type"] = "qwen2";
     EXPECT_REFUSED(error(config), ErrorCode::BadInput, HasSubstr("rope_theta"));
+}
+
+TEST(RopeFrequencies, AreThoseOfTransformersForEveryTypeAndLength) {
+    const json golden =
+        json::parse(std::ifstream(std::filesystem::path(LPES_TEST_DATA) / "golden" / "rope_frequencies.json"));
+    for (const auto& [name, one] : golden.at("cases").items()) {
+        json config = base(one.at("model_type").get<std::string>().c_str());
+        config.erase("rope_theta");
+        config.merge_patch(one.at("config"));
+        config["num_key_value_heads"] = 4;
+        config["rope_parameters"] = one.at("rope_parameters");
+        const rope::RopeConfig rope = draftOf(config).config.rope;
+        EXPECT_NEAR(rope.attentionFactor, one.at("attention_factor").get<double>(), 1e-12) << name;
+        for (const auto& [length, expected] : one.at("inv_freq").items()) {
+            const auto ours = rope::inverseFrequencies(rope, std::stoi(length));
+            ASSERT_EQ(ours.size(), expected.size()) << name;
+            // transformers has them in float32.
+            for (std::size_t i = 0; i < ours.size(); ++i) {
+                ASSERT_NEAR(ours[i], expected[i].get<double>(), 3e-6 * ours[i])
+                    << name << " at " << length << ", " << i;
+            }
+        }
+    }
 }
