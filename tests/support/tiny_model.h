@@ -18,7 +18,8 @@
 /// std::runtime_error, which GoogleTest reports.
 namespace lpes::test {
 
-/// hiddenSize, intermediateSize and numHeads·headDim must be multiples of 32 for the Q formats; vocabSize is 260 … 900.
+/// hiddenSize, intermediateSize and numHeads·headDim must be multiples of 32 for the Q formats, of 256 for the K
+/// formats; vocabSize is 260 … 900.
 struct TinyModelSpec {
     model::Architecture architecture = model::Architecture::Llama;
     int numLayers = 2;

@@ -14,8 +14,8 @@
 
 namespace lpes::model {
 
-/// How numbers are stored in a file. The Q formats are GGUF's blocks of 32.
-enum class StorageType { F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1 };
+/// How numbers are stored in a file. Q8_0 … Q5_1 and IQ4_NL are GGUF's blocks of 32, the others its blocks of 256.
+enum class StorageType { F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL, IQ4_XS };
 
 [[nodiscard]] std::string storageTypeName(StorageType type);
 

@@ -13,8 +13,18 @@ using testing::HasSubstr;
 
 namespace {
 
-constexpr StorageType kMatrixTypes[] = {StorageType::F32,  StorageType::F16,  StorageType::BF16, StorageType::Q8_0,
-                                        StorageType::Q4_0, StorageType::Q4_1, StorageType::Q5_0, StorageType::Q5_1};
+using enum StorageType;
+constexpr StorageType kMatrixTypes[] = {F32,  F16,  BF16, Q8_0, Q4_0, Q4_1,   Q5_0,  Q5_1,
+                                        Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL, IQ4_XS};
+
+/// Every row is a multiple of 256, as the K formats need; the heads are unlike in number and width.
+const TinyModelSpec kWide = {.numLayers = 1,
+                             .hiddenSize = 256,
+                             .numHeads = 8,
+                             .numKvHeads = 2,
+                             .headDim = 32,
+                             .intermediateSize = 256,
+                             .vocabSize = 260};
 
 class Weights : public testing::Test {
   protected:
@@ -130,12 +140,11 @@ TEST(FieldReports, T17_SameWeightsFromBothFormats) {
     TemporaryFolder folder;
     for (const Architecture architecture : {Architecture::Llama, Architecture::Qwen2}) {
         for (const StorageType type : kMatrixTypes) {
-            const TinyModel tiny = makeTinyModel({.architecture = architecture,
-                                                  .headDim = 32,
-                                                  .tiedHead = false,
-                                                  .qkvBias = true,
-                                                  .outputBias = true,
-                                                  .mlpBias = true});
+            TinyModelSpec spec = kWide;
+            spec.architecture = architecture;
+            spec.tiedHead = false;
+            spec.qkvBias = spec.outputBias = spec.mlpBias = true;
+            const TinyModel tiny = makeTinyModel(spec);
             const TinyModel stored = storedAs(tiny, type);
             writeHuggingFaceFolder(stored, folder.path());
             writeGguf(tiny, folder / "m.gguf", {.type = type});
@@ -219,7 +228,9 @@ TEST_F(Weights, AreNotUsedInPlaceWhereTheyAreNotAligned) {
 }
 
 TEST_F(Weights, ReadAsBfloat16AreTheRoundedFloats) {
-    const TinyModel tiny = makeTinyModel({.qkvBias = true});
+    TinyModelSpec spec = kWide;
+    spec.qkvBias = true;
+    const TinyModel tiny = makeTinyModel(spec);
     for (const StorageType type : kMatrixTypes) {
         writeGguf(tiny, folder / "m.gguf", {.type = type});
         const auto source = opened(folder / "m.gguf");
