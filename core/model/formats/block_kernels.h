@@ -8,7 +8,7 @@
 namespace lpes::model {
 
 /// The inner loops of dequantize.h, compiled twice from one source (block_kernels_impl.h): for any processor, and for
-/// x86-64 with AVX2. Both give the same bits, because nothing is contracted to a fused multiply-add.
+/// x86-64 with AVX2 and F16C. Both give the same bits, because nothing is contracted to a fused multiply-add.
 struct BlockKernels {
     /// `count` elements to float32, a multiple of the type's block. False when a scale or value is not finite.
     bool (*widen)(StorageType type, const std::byte* in, std::size_t count, float* out);
@@ -17,7 +17,7 @@ struct BlockKernels {
 };
 
 [[nodiscard]] const BlockKernels& portableBlockKernels();
-/// Only where the processor has AVX2; the portable ones where the program was not built for x86-64.
+/// Only where the processor has both; the portable ones where the program was not built for x86-64.
 [[nodiscard]] const BlockKernels& avx2BlockKernels();
 
 }  // namespace lpes::model

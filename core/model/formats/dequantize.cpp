@@ -17,7 +17,8 @@ namespace {
 
 const BlockKernels& kernels() {
 #if defined(__x86_64__)
-    static const BlockKernels& chosen = __builtin_cpu_supports("avx2") ? avx2BlockKernels() : portableBlockKernels();
+    static const BlockKernels& chosen =
+        __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c") ? avx2BlockKernels() : portableBlockKernels();
 #else
     static const BlockKernels& chosen = portableBlockKernels();
 #endif

@@ -73,7 +73,11 @@ TEST(Dequantization, WidensEveryHalfExactly) {
 }
 
 TEST(Dequantization, IsTheSameOnEveryProcessor) {
-    if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "this processor has no AVX2 to compare with";
+#if defined(__x86_64__)
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("f16c")) {
+        GTEST_SKIP() << "this processor has no AVX2 and F16C to compare with";
+    }
+#endif
     RandomStream random(8, kStreamTests);
     for (const StorageType type : kAll) {
         const std::size_t count = 16 * 256;
