@@ -37,6 +37,12 @@ GgufWriter::Value array(GgufWriter::ValueType type, const std::vector<T>& elemen
 
 }  // namespace
 
+void GgufWriter::setUint16(const std::string& key, std::uint16_t value) {
+    values[key] = scalar(U16, value);
+}
+void GgufWriter::setInt32(const std::string& key, std::int32_t value) {
+    values[key] = scalar(I32, value);
+}
 void GgufWriter::setUint32(const std::string& key, std::uint32_t value) {
     values[key] = scalar(U32, value);
 }

@@ -88,6 +88,13 @@ struct GgufOptions {
 /// Writes the same weights as a GGUF file (version 3).
 void writeGguf(const TinyModel& tiny, const std::filesystem::path& file, const GgufOptions& options = {});
 
+/// Writes them as a split set stem-0000i-of-0000n.gguf, as llama-gguf-split does: all metadata in the first file, the
+/// tensors in their order over the files from `firstWithTensors` on. `editPart` has the last word on each file.
+void writeGgufSet(const TinyModel& tiny, const std::filesystem::path& folder, const std::string& stem, int files,
+                  const GgufOptions& options = {}, const std::function<void(int, GgufWriter&)>& editPart = {},
+                  int firstWithTensors = 0);
+[[nodiscard]] std::string ggufSetName(const std::string& stem, int index, int files);
+
 // Pieces, for tests of damaged files.
 
 /// A tensor's name in a Hugging Face folder ("layer.0.q" → "model.layers.0.self_attn.q_proj.weight") and in GGUF.

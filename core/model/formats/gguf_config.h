@@ -12,7 +12,7 @@ namespace lpes::model {
 /// Reads general.* and <architecture>.* (docs/gguf.md in ggml-org/ggml; meaning as llama.cpp gives it).
 ///
 /// BadInput: a key that is missing, of another type, out of range, or at odds with another; rope.freq_base has no
-/// default here. Unsupported by name: architecture, split sets, adapters, experts, rope scaling types and frequency
+/// default here. Unsupported by name: architecture, adapters, experts, rope scaling types and frequency
 /// tables, values that differ per layer, scales and caps on attention, residual or logits.
 [[nodiscard]] Result<ModelDraft> readGgufConfig(const GgufFile& gguf, const std::filesystem::path& file);
 
