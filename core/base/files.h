@@ -30,6 +30,10 @@ class MappedFile {
     [[nodiscard]] std::span<const std::byte> bytes() const { return m_bytes; }
     [[nodiscard]] const std::filesystem::path& path() const { return m_path; }
 
+    /// Takes the whole pages inside `part` of a mapping out of this process's memory; they come back from the system's
+    /// cache or the disk when they are touched. A hint: nothing depends on it. thread-safe.
+    static void dropPages(std::span<const std::byte> part);
+
   private:
     MappedFile() = default;
     std::span<const std::byte> m_bytes;

@@ -13,7 +13,11 @@ import numpy as np
 TYPES = {
     # name: (half fields in front, bytes behind them)
     "F16": (0, 64), "BF16": (0, 64), "Q8_0": (1, 32), "Q4_0": (1, 16), "Q4_1": (2, 16), "Q5_0": (1, 20), "Q5_1": (2, 20),
+    "Q4_K": (2, 140), "Q5_K": (2, 172), "IQ4_NL": (1, 16), "IQ4_XS": (1, 134),
+    # negative: the half fields stand behind the bytes
+    "Q2_K": (-2, 80), "Q3_K": (-1, 108), "Q6_K": (-1, 208),
 }
+SUPER_BLOCKS = 5  # of the types with 256 elements in a block
 
 
 def finite_halves(rng, count):
@@ -38,9 +42,11 @@ def main():
                 bits = np.where((bits & 0x7F80) == 0x7F80, bits & 0xBFFF, bits).astype("<u2")
             data = bits.view(np.uint8)
         else:
-            scales = finite_halves(rng, args.blocks * halves).reshape(args.blocks, halves).view(np.uint8)
-            levels = rng.integers(0, 256, size=(args.blocks, rest), dtype=np.uint8)
-            data = np.concatenate([scales, levels], axis=1).reshape(-1)
+            blocks = SUPER_BLOCKS if gguf.GGML_QUANT_SIZES[qtype][0] == 256 else args.blocks
+            scales = finite_halves(rng, blocks * abs(halves)).reshape(blocks, abs(halves)).view(np.uint8)
+            levels = rng.integers(0, 256, size=(blocks, rest), dtype=np.uint8)
+            data = np.concatenate([scales, levels] if halves > 0 else [levels, scales], axis=1).reshape(-1)
+            assert data.size == blocks * gguf.GGML_QUANT_SIZES[qtype][1]
         values = gguf.quants.dequantize(data.reshape(1, -1), qtype).astype("<f4").reshape(-1)
         golden["gguf_types"][name] = {"bytes": data.tobytes().hex(), "float32": values.tobytes().hex()}
     # LlamaModel.permute of llama.cpp's convert_hf_to_gguf.py, on rows that hold their own number.

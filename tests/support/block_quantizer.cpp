@@ -8,6 +8,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "tests/support/super_blocks.h"
+
 namespace lpes::test {
 
 using model::StorageType;
@@ -32,6 +34,10 @@ std::uint16_t toBFloat16(float value) {
 
 float fromBFloat16(std::uint16_t bits) {
     return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+}
+
+bool isSuperBlock(StorageType type) {
+    return type >= StorageType::Q2_K;
 }
 
 struct BlockLayout {
@@ -162,6 +168,12 @@ std::string encode(std::span<const float> values, StorageType type) {
         default:
             break;
     }
+    if (isSuperBlock(type)) {
+        const std::size_t block = superBlockElements(type);
+        if (values.size() % block != 0) throw std::runtime_error("the K formats need multiples of 256 values");
+        for (std::size_t i = 0; i < values.size(); i += block) encodeSuperBlock(values.subspan(i, block), type, out);
+        return out;
+    }
     if (values.size() % kBlock != 0) throw std::runtime_error("the Q formats need multiples of 32 values");
     for (std::size_t i = 0; i < values.size(); i += kBlock) {
         if (type == StorageType::Q8_0) {
@@ -202,7 +214,7 @@ std::vector<float> decode(const std::string& bytes, StorageType type) {
                 break;
             }
             default:
-                decodeBlock(in, type, out);
+                isSuperBlock(type) ? decodeSuperBlock(in, type, out) : decodeBlock(in, type, out);
         }
     }
     return out;

@@ -37,6 +37,12 @@ GgufWriter::Value array(GgufWriter::ValueType type, const std::vector<T>& elemen
 
 }  // namespace
 
+void GgufWriter::setUint16(const std::string& key, std::uint16_t value) {
+    values[key] = scalar(U16, value);
+}
+void GgufWriter::setInt32(const std::string& key, std::int32_t value) {
+    values[key] = scalar(I32, value);
+}
 void GgufWriter::setUint32(const std::string& key, std::uint32_t value) {
     values[key] = scalar(U32, value);
 }
@@ -111,6 +117,20 @@ std::uint32_t ggmlType(model::StorageType type) {
             return 7;
         case model::StorageType::Q8_0:
             return 8;
+        case model::StorageType::Q2_K:
+            return 10;
+        case model::StorageType::Q3_K:
+            return 11;
+        case model::StorageType::Q4_K:
+            return 12;
+        case model::StorageType::Q5_K:
+            return 13;
+        case model::StorageType::Q6_K:
+            return 14;
+        case model::StorageType::IQ4_NL:
+            return 20;
+        case model::StorageType::IQ4_XS:
+            return 23;
         case model::StorageType::BF16:
             return 30;
     }

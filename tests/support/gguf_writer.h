@@ -26,6 +26,8 @@ class GgufWriter {
         std::string bytes;
     };
 
+    void setUint16(const std::string& key, std::uint16_t value);
+    void setInt32(const std::string& key, std::int32_t value);
     void setUint32(const std::string& key, std::uint32_t value);
     void setFloat32(const std::string& key, float value);
     void setBool(const std::string& key, bool value);

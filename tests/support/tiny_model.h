@@ -18,7 +18,8 @@
 /// std::runtime_error, which GoogleTest reports.
 namespace lpes::test {
 
-/// hiddenSize, intermediateSize and numHeads·headDim must be multiples of 32 for the Q formats; vocabSize is 260 … 900.
+/// hiddenSize, intermediateSize and numHeads·headDim must be multiples of 32 for the Q formats, of 256 for the K
+/// formats; vocabSize is 260 … 900.
 struct TinyModelSpec {
     model::Architecture architecture = model::Architecture::Llama;
     int numLayers = 2;
@@ -86,6 +87,13 @@ struct GgufOptions {
 
 /// Writes the same weights as a GGUF file (version 3).
 void writeGguf(const TinyModel& tiny, const std::filesystem::path& file, const GgufOptions& options = {});
+
+/// Writes them as a split set stem-0000i-of-0000n.gguf, as llama-gguf-split does: all metadata in the first file, the
+/// tensors in their order over the files from `firstWithTensors` on. `editPart` has the last word on each file.
+void writeGgufSet(const TinyModel& tiny, const std::filesystem::path& folder, const std::string& stem, int files,
+                  const GgufOptions& options = {}, const std::function<void(int, GgufWriter&)>& editPart = {},
+                  int firstWithTensors = 0);
+[[nodiscard]] std::string ggufSetName(const std::string& stem, int index, int files);
 
 // Pieces, for tests of damaged files.
 

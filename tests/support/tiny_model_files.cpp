@@ -224,6 +224,25 @@ std::vector<float> interleaveRows(const TinyTensor& tensor, int headDim) {
     return moved;
 }
 
+GgufWriter ggufWriter(const TinyModel& tiny, const GgufOptions& options) {
+    GgufWriter writer;
+    setConfigKeys(tiny.spec, writer);
+    if (options.tokenizer) setTokenizerKeys(tiny.spec, writer);
+    const bool interleave = options.permute && tiny.spec.architecture == Architecture::Llama;
+    for (const auto& [name, tensor] : tiny.tensors) {
+        const std::string part = splitName(name).second;
+        static const std::set<std::string> kRotated = {"q", "k", "q_bias", "k_bias"};
+        const bool rotated = kRotated.count(part) > 0;
+        const std::vector<float> values =
+            interleave && rotated ? interleaveRows(tensor, tiny.spec.headDim) : tensor.values;
+        const StorageType type = tensor.shape.size() > 1 ? options.type : StorageType::F32;
+        writer.tensors.push_back(
+            {ggufName(name), {tensor.shape.rbegin(), tensor.shape.rend()}, ggmlType(type), encode(values, type)});
+    }
+    if (options.edit) options.edit(writer);
+    return writer;
+}
+
 std::string shardName(int shard, int shards) {
     char name[64];
     std::snprintf(name, sizeof name, "model-%05d-of-%05d.safetensors", shard + 1, shards);
@@ -291,22 +310,34 @@ void writeHuggingFaceFolder(const TinyModel& tiny, const std::filesystem::path& 
 }
 
 void writeGguf(const TinyModel& tiny, const std::filesystem::path& file, const GgufOptions& options) {
-    GgufWriter writer;
-    setConfigKeys(tiny.spec, writer);
-    if (options.tokenizer) setTokenizerKeys(tiny.spec, writer);
-    const bool interleave = options.permute && tiny.spec.architecture == Architecture::Llama;
-    for (const auto& [name, tensor] : tiny.tensors) {
-        const std::string part = splitName(name).second;
-        static const std::set<std::string> kRotated = {"q", "k", "q_bias", "k_bias"};
-        const bool rotated = kRotated.count(part) > 0;
-        const std::vector<float> values =
-            interleave && rotated ? interleaveRows(tensor, tiny.spec.headDim) : tensor.values;
-        const StorageType type = tensor.shape.size() > 1 ? options.type : StorageType::F32;
-        writer.tensors.push_back(
-            {ggufName(name), {tensor.shape.rbegin(), tensor.shape.rend()}, ggmlType(type), encode(values, type)});
+    writeBytes(file, ggufWriter(tiny, options).bytes());
+}
+
+std::string ggufSetName(const std::string& stem, int index, int files) {
+    char ending[64];
+    std::snprintf(ending, sizeof ending, "-%05d-of-%05d.gguf", index + 1, files);
+    return stem + ending;
+}
+
+void writeGgufSet(const TinyModel& tiny, const std::filesystem::path& folder, const std::string& stem, int files,
+                  const GgufOptions& options, const std::function<void(int, GgufWriter&)>& editPart,
+                  int firstWithTensors) {
+    const GgufWriter whole = ggufWriter(tiny, options);
+    const auto holders = static_cast<std::size_t>(files - firstWithTensors);
+    for (int file = 0; file < files; ++file) {
+        GgufWriter part = whole;
+        if (file > 0) part.values.clear();
+        part.setUint16("split.no", static_cast<std::uint16_t>(file));
+        part.setUint16("split.count", static_cast<std::uint16_t>(files));
+        part.setInt32("split.tensors.count", static_cast<std::int32_t>(whole.tensors.size()));
+        part.tensors.clear();
+        for (std::size_t i = 0; i < whole.tensors.size(); ++i) {
+            const auto holder = static_cast<int>(i * holders / whole.tensors.size()) + firstWithTensors;
+            if (holder == file) part.tensors.push_back(whole.tensors[i]);
+        }
+        if (editPart) editPart(file, part);
+        writeBytes(folder / ggufSetName(stem, file, files), part.bytes());
     }
-    if (options.edit) options.edit(writer);
-    writeBytes(file, writer.bytes());
 }
 
 std::string readBytes(const std::filesystem::path& file) {

@@ -5,9 +5,8 @@
 
 #include "core/model/formats/weight_source.h"
 
-/// Numbers as files store them → numbers to compute with. Block layouts: block_q4_0 … block_q8_0 in ggml's
-/// ggml-common.h (ggml-org/llama.cpp): a half scale d, for the …_1 formats a half minimum m, for the 5-bit formats 32
-/// fifth bits, then the levels; element i of 0 … 15 is the low nibble of byte i, element 16 + i its high nibble.
+/// Numbers as files store them → numbers to compute with. Block layouts and the order of the operations are ggml's;
+/// they stand in block_kernels_impl.h. The result is the same on every processor.
 namespace lpes::model {
 
 /// `count` elements (a multiple of the block size) to float32. False when a value is not finite; `out` is filled all

@@ -28,8 +28,10 @@ struct TensorType {
     StorageType type;
 };
 constexpr TensorType kTypes[] = {
-    {0, StorageType::F32},  {1, StorageType::F16},  {2, StorageType::Q4_0}, {3, StorageType::Q4_1},
-    {6, StorageType::Q5_0}, {7, StorageType::Q5_1}, {8, StorageType::Q8_0}, {30, StorageType::BF16},
+    {0, StorageType::F32},     {1, StorageType::F16},     {2, StorageType::Q4_0},  {3, StorageType::Q4_1},
+    {6, StorageType::Q5_0},    {7, StorageType::Q5_1},    {8, StorageType::Q8_0},  {10, StorageType::Q2_K},
+    {11, StorageType::Q3_K},   {12, StorageType::Q4_K},   {13, StorageType::Q5_K}, {14, StorageType::Q6_K},
+    {20, StorageType::IQ4_NL}, {23, StorageType::IQ4_XS}, {30, StorageType::BF16},
 };
 
 /// ggml's other types, for the refusal's words. Source: enum ggml_type in ggml.h.
@@ -285,8 +287,8 @@ class Reader {
                                         [&](const TensorType& candidate) { return candidate.number == typeNumber; });
         if (known == std::end(kTypes)) {
             return refuse(
-                fmt::format("tensor '{}' has type {}, which is not supported; F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0 "
-                            "and Q5_1 are, so convert the model to one of these",
+                fmt::format("tensor '{}' has type {}, which is not supported; F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, "
+                            "Q5_1, Q2_K to Q6_K, IQ4_NL and IQ4_XS are, so convert the model to one of these",
                             name, otherTypeName(typeNumber)),
                 ErrorCode::Unsupported);
         }

@@ -49,8 +49,7 @@ struct GgufFile {
 ///
 /// BadInput: another magic; a count, length, dimension or offset that does not fit the file; an empty or doubled key or
 /// name, or a key beyond 65,535 bytes; a value type that does not exist; tensors that overlap or are not aligned.
-/// Unsupported by name: version 1, big-endian files, tensor types other than F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0,
-/// Q5_1.
+/// Unsupported by name: version 1, big-endian files, tensor types other than those of StorageType.
 [[nodiscard]] Result<GgufFile> readGguf(std::span<const std::byte> bytes, const std::filesystem::path& file);
 
 }  // namespace lpes::model

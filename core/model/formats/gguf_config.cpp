@@ -67,10 +67,6 @@ void refuseWhatIsNotSupported(GgufFields& fields, const GgufFile& gguf, const Fa
     if (const auto type = fields.string("general.type"); type && *type != "model") {
         fields.refuse(ErrorCode::Unsupported, "general.type", "only a whole model can be opened");
     }
-    if (fields.has("split.count") && fields.integer("split.count", 0, 65535) > 1) {
-        fields.refuse(ErrorCode::Unsupported, "split.count",
-                      "split GGUF sets are not supported; join the files with llama-gguf-split --merge");
-    }
     std::set<std::string> neutralKeys;
     for (const Neutral& neutral : kNeutral) {
         neutralKeys.insert(neutral.key);

@@ -14,8 +14,8 @@ namespace lpes::model {
 /// Reads general.* and <architecture>.* (docs/gguf.md in ggml-org/ggml; meaning as llama.cpp gives it).
 ///
 /// BadInput: a key that is missing, of another type, out of range, or at odds with another; rope.freq_base has no
-/// default here but in families whose files never have it. Unsupported by name: architecture, split sets, adapters,
-/// experts, rope settings, values that differ per layer, scales and caps that the family has not.
+/// default here but in families whose files never have it. Unsupported by name: architecture, adapters, experts, rope
+/// settings, values that differ per layer, scales and caps that the family has not.
 [[nodiscard]] Result<ModelDraft> readGgufConfig(const GgufFile& gguf, const std::filesystem::path& file);
 
 /// The rotary embeddings: <architecture>.rope.*, and the tensors rope_freqs, rope_factors_short and rope_factors_long.

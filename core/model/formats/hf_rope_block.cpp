@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/model/formats/model_draft.h"
+
 namespace lpes::model {
 
 using nlohmann::json;

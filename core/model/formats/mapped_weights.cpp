@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <exception>
 #include <new>
 
@@ -23,19 +24,38 @@ tl::unexpected<Error> notFinite(const TensorView& view, std::size_t row) {
                     view.file.string(), view.name, row));
 }
 
+/// `bytes` of the view may be some rows of a larger tensor, so nothing but the view itself says how large a row is.
 struct Rows {
     std::size_t count = 0;
     std::size_t width = 0;     ///< elements per row
     std::size_t rowBytes = 0;  ///< as stored
 };
 
-/// A vector whose order must be undone counts as rows of one element, else as one row.
-Rows rowsOf(const BoundTensor& tensor) {
+Rows rowsOf(const TensorView& view) {
+    const auto count = static_cast<std::size_t>(rowCountOf(view));
+    return {count, static_cast<std::size_t>(view.shape.back()), view.bytes.size() / count};
+}
+
+std::size_t elementBytes(ComputeType type) {
+    return type == ComputeType::Float32 ? sizeof(float) : sizeof(std::uint16_t);
+}
+
+/// One row; false when a value is not finite.
+bool convert(const BoundTensor& tensor, const std::byte* in, std::size_t width, ComputeType type, std::byte* out) {
     const TensorView& view = tensor.view;
-    const auto first = static_cast<std::size_t>(view.shape.front());
-    const bool matrix = view.shape.size() > 1;
-    const std::size_t count = matrix || tensor.interleavedRows ? first : 1;
-    return {count, matrix ? static_cast<std::size_t>(view.shape[1]) : first / count, view.bytes.size() / count};
+    if (tensor.lessOne) {
+        // The sum is formed in float32, and rounded to the compute type once.
+        std::vector<float> wide(width);
+        if (!widenToFloat(view.type, in, width, wide.data())) return false;
+        for (float& value : wide) value += 1.0f;
+        const auto* whole = reinterpret_cast<const std::byte*>(wide.data());
+        return type == ComputeType::Float32
+                   ? widenToFloat(StorageType::F32, whole, width, reinterpret_cast<float*>(out))
+                   : convertToBFloat16(StorageType::F32, whole, width, reinterpret_cast<std::uint16_t*>(out));
+    }
+    return type == ComputeType::Float32
+               ? widenToFloat(view.type, in, width, reinterpret_cast<float*>(out))
+               : convertToBFloat16(view.type, in, width, reinterpret_cast<std::uint16_t*>(out));
 }
 
 /// Where row `row` of the half-split order stands in the file. GGUF's llama converter moves row t·D/2 + j of each head
@@ -79,45 +99,58 @@ std::span<const std::byte> MappedWeights::direct(const std::string& canonicalNam
     return tensor->view.bytes;
 }
 
-Result<void> MappedWeights::read(const std::string& canonicalName, ComputeType type, std::span<std::byte> out) const {
+Result<void> MappedWeights::readRows(const std::string& canonicalName, ComputeType type, std::int64_t firstRow,
+                                     std::int64_t rowCount, std::span<std::byte> out) const {
     const BoundTensor* tensor = bound(canonicalName);
     if (tensor == nullptr) return noSuchTensor(canonicalName);
     const TensorView& view = tensor->view;
-    const Rows rows = rowsOf(*tensor);
-    const std::size_t elementBytes = type == ComputeType::Float32 ? sizeof(float) : sizeof(std::uint16_t);
-    if (out.size() != rows.count * rows.width * elementBytes) {
-        return fail(ErrorCode::Usage, fmt::format("tensor '{}' needs {} bytes as {}, not {}", canonicalName,
-                                                  rows.count * rows.width * elementBytes,
-                                                  type == ComputeType::Float32 ? "float32" : "bfloat16", out.size()));
+    const Rows rows = rowsOf(view);
+    const auto all = static_cast<std::int64_t>(rows.count);
+    if (firstRow < 0 || rowCount < 0 || firstRow > all || rowCount > all - firstRow) {
+        return fail(ErrorCode::Usage, fmt::format("tensor '{}' has {} rows; {} from row {} on were asked for",
+                                                  canonicalName, all, rowCount, firstRow));
     }
-    if (reinterpret_cast<std::uintptr_t>(out.data()) % elementBytes != 0) {
+    const std::size_t rowOut = rows.width * elementBytes(type);
+    const std::size_t needed = static_cast<std::size_t>(rowCount) * rowOut;
+    if (out.size() != needed) {
+        return fail(ErrorCode::Usage,
+                    fmt::format("{} rows of tensor '{}' need {} bytes as {}, not {}", rowCount, canonicalName, needed,
+                                type == ComputeType::Float32 ? "float32" : "bfloat16", out.size()));
+    }
+    if (reinterpret_cast<std::uintptr_t>(out.data()) % elementBytes(type) != 0) {
         return fail(ErrorCode::Usage,
                     fmt::format("the memory for tensor '{}' is not aligned for its type", canonicalName));
     }
     const auto headDim = static_cast<std::size_t>(m_model.config.headDim);
-    std::vector<float> wide(tensor->lessOne ? rows.width : 0);
-    for (std::size_t row = 0; row < rows.count; ++row) {
-        const std::size_t from = tensor->interleavedRows ? storedRow(row, headDim) : row;
-        const std::byte* in = view.bytes.data() + from * rows.rowBytes;
-        std::byte* to = out.data() + row * rows.width * elementBytes;
-        if (tensor->lessOne) {
-            if (!widenToFloat(view.type, in, rows.width, wide.data())) return notFinite(view, from);
-            for (float& value : wide) value += 1.0f;
-            in = reinterpret_cast<const std::byte*>(wide.data());
+    if (tensor->interleavedRows && view.shape.size() == 1) {
+        // A vector whose elements are out of order: blocks can be dequantised in the file's order only.
+        if (rowCount == 0) return {};
+        std::vector<std::byte> stored(needed);
+        if (!convert(*tensor, view.bytes.data(), rows.width, type, stored.data())) return notFinite(view, 0);
+        const std::size_t size = elementBytes(type);
+        for (std::size_t i = 0; i < rows.width; ++i) {
+            std::memcpy(out.data() + i * size, stored.data() + storedRow(i, headDim) * size, size);
         }
-        const StorageType stored = tensor->lessOne ? StorageType::F32 : view.type;
-        const bool finite = type == ComputeType::Float32
-                                ? widenToFloat(stored, in, rows.width, reinterpret_cast<float*>(to))
-                                : convertToBFloat16(stored, in, rows.width, reinterpret_cast<std::uint16_t*>(to));
-        if (!finite) return notFinite(view, from);
+        return {};
+    }
+    for (std::size_t i = 0; i < static_cast<std::size_t>(rowCount); ++i) {
+        const std::size_t row = static_cast<std::size_t>(firstRow) + i;
+        const std::size_t from = tensor->interleavedRows ? storedRow(row, headDim) : row;
+        if (!convert(*tensor, view.bytes.data() + from * rows.rowBytes, rows.width, type, out.data() + i * rowOut)) {
+            return notFinite(view, from);
+        }
     }
     return {};
+}
+
+void MappedWeights::release(const std::string& canonicalName) const {
+    if (const BoundTensor* tensor = bound(canonicalName)) MappedFile::dropPages(tensor->view.bytes);
 }
 
 Result<void> MappedWeights::checkFinite(const std::string& canonicalName) const {
     const BoundTensor* tensor = bound(canonicalName);
     if (tensor == nullptr) return noSuchTensor(canonicalName);
-    const Rows rows = rowsOf(*tensor);
+    const Rows rows = rowsOf(tensor->view);
     std::vector<float> scratch(rows.width);
     for (std::size_t row = 0; row < rows.count; ++row) {
         if (!widenToFloat(tensor->view.type, tensor->view.bytes.data() + row * rows.rowBytes, rows.width,

@@ -22,8 +22,9 @@ class MappedWeights final : public WeightSource {
     [[nodiscard]] std::vector<std::string> names() const override;
     [[nodiscard]] const TensorView* find(const std::string& canonicalName) const override;
     [[nodiscard]] std::span<const std::byte> direct(const std::string& canonicalName, ComputeType type) const override;
-    [[nodiscard]] Result<void> read(const std::string& canonicalName, ComputeType type,
-                                    std::span<std::byte> out) const override;
+    [[nodiscard]] Result<void> readRows(const std::string& canonicalName, ComputeType type, std::int64_t firstRow,
+                                        std::int64_t rowCount, std::span<std::byte> out) const override;
+    void release(const std::string& canonicalName) const override;
     [[nodiscard]] Result<void> checkFinite(const std::string& canonicalName) const override;
     [[nodiscard]] Result<text::TokenizerSpec> tokenizerSpec() const override;
 

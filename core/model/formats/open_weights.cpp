@@ -10,6 +10,7 @@
 
 #include "core/base/files.h"
 #include "core/model/formats/gguf_config.h"
+#include "core/model/formats/gguf_set.h"
 #include "core/model/formats/hf_config.h"
 #include "core/model/formats/mapped_weights.h"
 #include "core/model/formats/safetensors.h"
@@ -141,26 +142,23 @@ Opened openFolder(const fs::path& folder) {
 }
 
 Opened openGguf(const fs::path& path) {
-    auto file = MappedFile::open(path);
-    if (!file) return fail(file.error());
-    auto gguf = readGguf(file->bytes(), path);
-    if (!gguf) return fail(gguf.error());
-    auto draft = readGgufConfig(*gguf, path);
+    auto mapped = mapGguf(path);
+    if (!mapped) return fail(mapped.error());
+    GgufFile& gguf = mapped->gguf;
+    auto draft = readGgufConfig(gguf, path);
     if (!draft) return fail(draft.error());
-    if (auto checked = checkGgufVocabulary(*gguf, path); !checked) return fail(checked.error());
-    auto bound = bindTensors(std::move(*draft), gguf->tensors, Naming::Gguf, path);
+    if (auto checked = checkGgufVocabulary(gguf, path); !checked) return fail(checked.error());
+    auto bound = bindTensors(std::move(*draft), gguf.tensors, Naming::Gguf, path);
     if (!bound) return fail(bound.error());
-    std::vector<MappedFile> files;
-    files.push_back(std::move(*file));
-    gguf->tensors.clear();
-    auto tokenizer = [gguf = std::move(*gguf), path]() -> Result<text::TokenizerSpec> {
+    gguf.tensors.clear();
+    auto tokenizer = [gguf = std::move(gguf), path]() -> Result<text::TokenizerSpec> {
         const auto vocabulary = readGgufVocabulary(gguf, path);
         if (!vocabulary) return fail(vocabulary.error());
         auto spec = text::specFromGguf(*vocabulary);
         if (!spec && spec.error().context.empty()) spec.error().context = path.string();
         return spec;
     };
-    return std::make_shared<MappedWeights>(std::move(*bound), std::move(files), std::move(tokenizer));
+    return std::make_shared<MappedWeights>(std::move(*bound), std::move(mapped->files), std::move(tokenizer));
 }
 
 Opened open(const fs::path& path) {

@@ -23,6 +23,20 @@ std::string storageTypeName(StorageType type) {
             return "Q5_0";
         case StorageType::Q5_1:
             return "Q5_1";
+        case StorageType::Q2_K:
+            return "Q2_K";
+        case StorageType::Q3_K:
+            return "Q3_K";
+        case StorageType::Q4_K:
+            return "Q4_K";
+        case StorageType::Q5_K:
+            return "Q5_K";
+        case StorageType::Q6_K:
+            return "Q6_K";
+        case StorageType::IQ4_NL:
+            return "IQ4_NL";
+        case StorageType::IQ4_XS:
+            return "IQ4_XS";
     }
     return "?";
 }
@@ -45,6 +59,20 @@ BlockSize blockSize(StorageType type) {
             return {32, 2 + 4 + 16};
         case StorageType::Q5_1:
             return {32, 2 + 2 + 4 + 16};
+        case StorageType::Q2_K:
+            return {256, 16 + 64 + 2 + 2};
+        case StorageType::Q3_K:
+            return {256, 32 + 64 + 12 + 2};
+        case StorageType::Q4_K:
+            return {256, 2 + 2 + 12 + 128};
+        case StorageType::Q5_K:
+            return {256, 2 + 2 + 12 + 32 + 128};
+        case StorageType::Q6_K:
+            return {256, 128 + 64 + 16 + 2};
+        case StorageType::IQ4_NL:
+            return {32, 2 + 16};
+        case StorageType::IQ4_XS:
+            return {256, 2 + 2 + 4 + 128};
     }
     return {};
 }

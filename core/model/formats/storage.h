@@ -22,7 +22,7 @@ struct StoredTensor {
     std::filesystem::path file;
 };
 
-/// Elements per block (1 or 32) and bytes per block.
+/// Elements per block (1, 32 or 256) and bytes per block.
 struct BlockSize {
     std::int64_t elements = 1;
     std::int64_t bytes = 0;

@@ -14,15 +14,15 @@
 
 namespace lpes::model {
 
-/// How numbers are stored in a file. The Q formats are GGUF's blocks of 32.
-enum class StorageType { F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1 };
+/// How numbers are stored in a file. Q8_0 … Q5_1 and IQ4_NL are GGUF's blocks of 32, the others its blocks of 256.
+enum class StorageType { F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL, IQ4_XS };
 
 [[nodiscard]] std::string storageTypeName(StorageType type);
 
 /// What the decoder computes in.
 enum class ComputeType { Float32, BFloat16 };
 
-/// A tensor in a mapped file. `bytes` stays valid as long as the WeightSource.
+/// A tensor in a mapped file, or some rows of one that holds several. `bytes` stays valid as long as the WeightSource.
 struct TensorView {
     std::string name;                 ///< the file's own name
     std::vector<std::int64_t> shape;  ///< row major, as PyTorch writes it ([out, in] for a projection)
@@ -30,6 +30,11 @@ struct TensorView {
     std::span<const std::byte> bytes;
     std::filesystem::path file;
 };
+
+/// Rows of a matrix; 1 for a vector.
+[[nodiscard]] inline std::int64_t rowCountOf(const TensorView& view) {
+    return view.shape.size() > 1 ? view.shape.front() : 1;
+}
 
 /// One model's weights under one set of names, whatever the format:
 ///   embedding [V,E] · final_norm [E] · head [V,E] (absent when tied)
@@ -51,11 +56,21 @@ class WeightSource {
     /// undo, aligned for the type. Empty otherwise; then call read.
     [[nodiscard]] virtual std::span<const std::byte> direct(const std::string& canonicalName,
                                                             ComputeType type) const = 0;
-    /// Dequantises or converts into `out` (number of elements × 4 or 2 bytes), rows of q and k in half-split order.
-    /// Quantised values are computed in float32 and rounded to bfloat16 (nearest even) last. May be called from several
-    /// threads. BadInput when a value of the file is not finite.
-    [[nodiscard]] virtual Result<void> read(const std::string& canonicalName, ComputeType type,
-                                            std::span<std::byte> out) const = 0;
+    /// Dequantises or converts rows `firstRow` … `firstRow + rowCount` − 1 of a matrix (shape[0] rows; a vector is one
+    /// row) into `out`, which has rowCount × row length × 4 or 2 bytes. Rows of q and k count in half-split order.
+    /// Quantised values are computed in float32 and rounded to bfloat16 (nearest even) last; each row comes out the
+    /// same whatever other rows are asked for. May be called from several threads, for one tensor too: that is how a
+    /// large one is read with several cores, or a projection block by block while it stays quantised in its file.
+    /// BadInput when a value of the file is not finite. Usage: no such tensor or rows, another size of `out`.
+    [[nodiscard]] virtual Result<void> readRows(const std::string& canonicalName, ComputeType type,
+                                                std::int64_t firstRow, std::int64_t rowCount,
+                                                std::span<std::byte> out) const = 0;
+    /// All rows.
+    [[nodiscard]] Result<void> read(const std::string& canonicalName, ComputeType type, std::span<std::byte> out) const;
+    /// Says that the tensor's bytes will not be read soon: pages of the mapped file leave this process's memory (not
+    /// the system's cache), so that a loader which converts holds one tensor of the file at a time. What `direct` gave
+    /// stays valid and is read again when touched.
+    virtual void release(const std::string& canonicalName) const = 0;
     /// The check that `read` makes, for a tensor whose mapped bytes are used through `direct`: BadInput when a value is
     /// not finite. Touches every page of the tensor.
     [[nodiscard]] virtual Result<void> checkFinite(const std::string& canonicalName) const = 0;
@@ -65,12 +80,12 @@ class WeightSource {
 };
 
 /// Opens a Hugging Face folder (config.json; model.safetensors, or model.safetensors.index.json with its shards) or a
-/// .gguf file. Memory stays small however large the numbers in a header are: every count, offset and size is checked
-/// against the file's length before anything is allocated.
+/// .gguf file, of a split set any of its files. Memory stays small however large the numbers in a header are: every
+/// count, offset and size is checked against the file's length before anything is allocated.
 ///
 /// BadInput (file, field, value, remedy): missing folder, file or shard; damaged or truncated file; a header number
 /// that does not fit; a missing or misshaped tensor. Unsupported by name: architecture, rope type, activation,
-/// quantisation, tensor type, GGUF version, big-endian GGUF, split GGUF sets, a PyTorch .bin folder.
+/// quantisation, tensor type, GGUF version, big-endian GGUF, a PyTorch .bin folder.
 /// Tied head: tie=true without lm_head uses the embedding; tie=true with an lm_head that differs uses lm_head and
 /// warns; tie=false without lm_head is an error.
 [[nodiscard]] Result<std::shared_ptr<const WeightSource>> openWeights(const std::filesystem::path& path);

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/random.h"
+#include "core/model/formats/block_kernels.h"
 #include "core/model/formats/storage.h"
 #include "tests/support/block_quantizer.h"
 #include "tests/support/tiny_model.h"
@@ -26,8 +27,9 @@ std::vector<std::byte> fromHex(const std::string& text) {
     return bytes;
 }
 
-constexpr StorageType kAll[] = {StorageType::F32,  StorageType::F16,  StorageType::BF16, StorageType::Q8_0,
-                                StorageType::Q4_0, StorageType::Q4_1, StorageType::Q5_0, StorageType::Q5_1};
+using enum StorageType;
+constexpr StorageType kAll[] = {F32,  F16,  BF16, Q8_0, Q4_0, Q4_1,   Q5_0,  Q5_1,
+                                Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL, IQ4_XS};
 
 }  // namespace
 
@@ -52,7 +54,7 @@ TEST(Dequantization, EqualsTheGgufPackageBitForBit) {
             ++compared;
         }
     }
-    EXPECT_GT(compared, 2000);
+    EXPECT_GT(compared, 10000);
 }
 
 TEST(Dequantization, WidensEveryHalfExactly) {
@@ -70,6 +72,31 @@ TEST(Dequantization, WidensEveryHalfExactly) {
     }
 }
 
+TEST(Dequantization, IsTheSameOnEveryProcessor) {
+#if defined(__x86_64__)
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("f16c")) {
+        GTEST_SKIP() << "this processor has no AVX2 and F16C to compare with";
+    }
+#endif
+    RandomStream random(8, kStreamTests);
+    for (const StorageType type : kAll) {
+        const std::size_t count = 16 * 256;
+        std::vector<std::byte> bytes(count / static_cast<std::size_t>(blockSize(type).elements) *
+                                     static_cast<std::size_t>(blockSize(type).bytes));
+        for (std::byte& byte : bytes) byte = static_cast<std::byte>(random.below(256));
+        std::vector<std::uint32_t> portable(count), avx2(count);
+        const auto widened = [&](const BlockKernels& kernels, std::vector<std::uint32_t>& out) {
+            return kernels.widen(type, bytes.data(), count, reinterpret_cast<float*>(out.data()));
+        };
+        EXPECT_EQ(widened(portableBlockKernels(), portable), widened(avx2BlockKernels(), avx2));
+        for (std::size_t i = 0; i < count; ++i) {
+            // What is not a number has no bits to agree on.
+            if (std::isnan(std::bit_cast<float>(portable[i])) && std::isnan(std::bit_cast<float>(avx2[i]))) continue;
+            ASSERT_EQ(portable[i], avx2[i]) << storageTypeName(type) << " element " << i;
+        }
+    }
+}
+
 TEST(Dequantization, RoundsToBfloat16NearestEven) {
     const float values[] = {
         1.0f, 1.00390625f /* tie, even below */, 1.01171875f /* tie, even above */, -0.0f, 3.1415927f, 1e-40f};
@@ -81,7 +108,7 @@ TEST(Dequantization, RoundsToBfloat16NearestEven) {
 
 TEST(Dequantization, RoundsToBfloat16AfterComputingInFloat) {
     RandomStream random(7, kStreamTests);
-    std::vector<float> values(32 * 70);  // more than one chunk, and no multiple of it
+    std::vector<float> values(256 * 9);  // more than one chunk, and no multiple of it
     for (float& value : values) value = static_cast<float>(random.normal());
     for (const StorageType type : kAll) {
         const std::string bytes = encode(values, type);
@@ -97,22 +124,24 @@ TEST(Dequantization, RoundsToBfloat16AfterComputingInFloat) {
 }
 
 TEST(Dequantization, FindsWhatIsNotFinite) {
-    std::vector<float> values(64, 0.5f), out(64);
-    std::vector<std::uint16_t> narrow(64);
+    constexpr std::size_t kCount = 512;
+    std::vector<float> values(kCount, 0.5f), out(kCount);
+    std::vector<std::uint16_t> narrow(kCount);
     for (const StorageType type : kAll) {
         std::string bytes = encode(values, type);
-        const bool blocks = blockSize(type).elements > 1;
-        const std::size_t unit = static_cast<std::size_t>(blockSize(type).bytes);
-        // The last element, or the last block's scale, becomes infinite.
-        const std::size_t at = bytes.size() - unit;
+        const auto unit = static_cast<std::size_t>(blockSize(type).bytes);
+        // The last element, or the last block's scale, becomes infinite. Some types have their scales last.
+        const std::size_t at =
+            type == Q2_K ? bytes.size() - 4 : bytes.size() - (type == Q3_K || type == Q6_K ? 2 : unit);
         const std::string infinity = type == StorageType::F32    ? std::string("\0\0\x80\x7f", 4)
                                      : type == StorageType::BF16 ? std::string("\x80\x7f", 2)
                                                                  : std::string("\0\x7c", 2);
         bytes.replace(at, infinity.size(), infinity);
         const auto* in = reinterpret_cast<const std::byte*>(bytes.data());
-        EXPECT_FALSE(widenToFloat(type, in, 64, out.data())) << storageTypeName(type);
-        EXPECT_FALSE(convertToBFloat16(type, in, 64, narrow.data())) << storageTypeName(type);
-        EXPECT_TRUE(widenToFloat(type, in, blocks ? 32 : 63, out.data())) << storageTypeName(type);
+        const std::size_t good = kCount - static_cast<std::size_t>(blockSize(type).elements);
+        EXPECT_FALSE(widenToFloat(type, in, kCount, out.data())) << storageTypeName(type);
+        EXPECT_FALSE(convertToBFloat16(type, in, kCount, narrow.data())) << storageTypeName(type);
+        EXPECT_TRUE(widenToFloat(type, in, good, out.data())) << storageTypeName(type);
     }
 }
 

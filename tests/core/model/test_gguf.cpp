@@ -155,10 +155,11 @@ TEST(GgufTable, RefusesOtherFilesVersionsAndByteOrdersByName) {
 }
 
 TEST(GgufTable, RefusesOtherTensorTypesByName) {
-    for (const auto& [number, name] : std::map<std::uint32_t, std::string>{{12, "Q4_K"},
-                                                                           {14, "Q6_K"},
-                                                                           {20, "IQ4_NL"},
+    for (const auto& [number, name] : std::map<std::uint32_t, std::string>{{9, "Q8_1"},
+                                                                           {15, "Q8_K"},
+                                                                           {16, "IQ2_XXS"},
                                                                            {28, "F64"},
+                                                                           {34, "TQ1_0"},
                                                                            {39, "MXFP4"},
                                                                            {4, "Q4_2"},
                                                                            {999, "number 999"}}) {
@@ -170,6 +171,8 @@ TEST(GgufTable, RefusesOtherTensorTypesByName) {
 TEST(GgufTable, RefusesRowsThatBlocksDoNotDivide) {
     EXPECT_REFUSED(parseError(head(1, 0) + tensorEntry("w", {48, 2}, 2, 0) + kPadding), ErrorCode::BadInput,
                    HasSubstr("rows of 48"));
+    EXPECT_REFUSED(parseError(head(1, 0) + tensorEntry("w", {320, 2}, 12, 0) + kPadding), ErrorCode::BadInput,
+                   HasSubstr("rows of 320"), HasSubstr("blocks of 256"));
 }
 
 TEST(GgufTable, RefusesDamagedMetadata) {

@@ -113,7 +113,6 @@ TEST_F(GgufMetadata, RefusesWhatChangesTheArithmetic) {
                   [](GgufWriter& w) { w.values.erase("general.architecture"); });
     expectRefused(ErrorCode::BadInput, "general.architecture", "7",
                   [](GgufWriter& w) { w.setUint32("general.architecture", 7); });
-    expectRefused(ErrorCode::Unsupported, "split.count", "3", [](GgufWriter& w) { w.setUint32("split.count", 3); });
     expectRefused(ErrorCode::Unsupported, "general.type", "'adapter'",
                   [](GgufWriter& w) { w.setString("general.type", "adapter"); });
     expectRefused(ErrorCode::Unsupported, "llama.expert_count", "8",

@@ -5,6 +5,7 @@
 
 #include "core/model/formats/dequantize.h"
 #include "tests/core/model/model_testing.h"
+#include "tests/support/block_quantizer.h"
 
 using namespace lpes;
 using namespace lpes::model;
@@ -13,8 +14,18 @@ using testing::HasSubstr;
 
 namespace {
 
-constexpr StorageType kMatrixTypes[] = {StorageType::F32,  StorageType::F16,  StorageType::BF16, StorageType::Q8_0,
-                                        StorageType::Q4_0, StorageType::Q4_1, StorageType::Q5_0, StorageType::Q5_1};
+using enum StorageType;
+constexpr StorageType kMatrixTypes[] = {F32,  F16,  BF16, Q8_0, Q4_0, Q4_1,   Q5_0,  Q5_1,
+                                        Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL, IQ4_XS};
+
+/// Every row is a multiple of 256, as the K formats need; the heads are unlike in number and width.
+const TinyModelSpec kWide = {.numLayers = 1,
+                             .hiddenSize = 256,
+                             .numHeads = 8,
+                             .numKvHeads = 2,
+                             .headDim = 32,
+                             .intermediateSize = 256,
+                             .vocabSize = 260};
 
 class Weights : public testing::Test {
   protected:
@@ -130,12 +141,11 @@ TEST(FieldReports, T17_SameWeightsFromBothFormats) {
     TemporaryFolder folder;
     for (const Architecture architecture : {Architecture::Llama, Architecture::Qwen2}) {
         for (const StorageType type : kMatrixTypes) {
-            const TinyModel tiny = makeTinyModel({.architecture = architecture,
-                                                  .headDim = 32,
-                                                  .tiedHead = false,
-                                                  .qkvBias = true,
-                                                  .outputBias = true,
-                                                  .mlpBias = true});
+            TinyModelSpec spec = kWide;
+            spec.architecture = architecture;
+            spec.tiedHead = false;
+            spec.qkvBias = spec.outputBias = spec.mlpBias = true;
+            const TinyModel tiny = makeTinyModel(spec);
             const TinyModel stored = storedAs(tiny, type);
             writeHuggingFaceFolder(stored, folder.path());
             writeGguf(tiny, folder / "m.gguf", {.type = type});
@@ -219,7 +229,9 @@ TEST_F(Weights, AreNotUsedInPlaceWhereTheyAreNotAligned) {
 }
 
 TEST_F(Weights, ReadAsBfloat16AreTheRoundedFloats) {
-    const TinyModel tiny = makeTinyModel({.qkvBias = true});
+    TinyModelSpec spec = kWide;
+    spec.qkvBias = true;
+    const TinyModel tiny = makeTinyModel(spec);
     for (const StorageType type : kMatrixTypes) {
         writeGguf(tiny, folder / "m.gguf", {.type = type});
         const auto source = opened(folder / "m.gguf");
@@ -234,6 +246,57 @@ TEST_F(Weights, ReadAsBfloat16AreTheRoundedFloats) {
     }
 }
 
+TEST_F(Weights, AreReadByRowsAsTheyAreReadWhole) {
+    TinyModelSpec spec = kWide;
+    spec.qkvBias = true;
+    const TinyModel tiny = makeTinyModel(spec);
+    for (const StorageType type : {BF16, Q4_K, IQ4_NL}) {
+        writeGguf(tiny, folder / "m.gguf", {.type = type});
+        const auto source = opened(folder / "m.gguf");
+        for (const std::string& name : source->names()) {
+            const std::vector<float> whole = floats(*source, name);
+            const std::int64_t rows = rowCountOf(*source->find(name));
+            const std::size_t width = whole.size() / static_cast<std::size_t>(rows);
+            std::vector<float> parts(whole.size());
+            // Blocks that divide neither the heads nor the rows.
+            for (std::int64_t row = 0; row < rows; row += 7) {
+                const std::int64_t count = std::min<std::int64_t>(7, rows - row);
+                const auto part = std::span(parts).subspan(static_cast<std::size_t>(row) * width,
+                                                           static_cast<std::size_t>(count) * width);
+                ASSERT_TRUE(source->readRows(name, ComputeType::Float32, row, count, std::as_writable_bytes(part)));
+            }
+            EXPECT_EQ(parts, whole) << storageTypeName(type) << " " << name;
+        }
+    }
+}
+
+TEST_F(Weights, OfAVectorInBlocksAreBroughtIntoOrder) {
+    TinyModelSpec spec = kWide;
+    spec.qkvBias = true;
+    const TinyModel tiny = makeTinyModel(spec);
+    writeGguf(tiny, folder / "m.gguf", {.edit = [](GgufWriter& writer) {
+                  for (GgufWriter::Tensor& tensor : writer.tensors) {
+                      if (tensor.name != "blk.0.attn_q.bias") continue;
+                      tensor.bytes = encode(decode(tensor.bytes, F32), Q8_0);
+                      tensor.type = ggmlType(Q8_0);
+                  }
+              }});
+    const std::vector<float> read = floats(*opened(folder / "m.gguf"), "layer.0.q_bias");
+    const std::vector<float>& wanted = tiny.tensors.at("layer.0.q_bias").values;
+    for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(read[i], wanted[i], 0.02) << i;
+}
+
+TEST_F(Weights, CanBeReadAgainAfterTheirPagesWereReleased) {
+    const TinyModel tiny = makeTinyModel(kWide);
+    writeHuggingFaceFolder(tiny, folder.path());
+    const auto source = opened(folder.path());
+    const auto direct = source->direct("layer.0.q", ComputeType::Float32);
+    for (const std::string& name : source->names()) source->release(name);
+    source->release("nothing");
+    expectSameWeights(*source, tiny);
+    EXPECT_EQ(std::memcmp(direct.data(), tiny.tensors.at("layer.0.q").values.data(), direct.size()), 0);
+}
+
 TEST_F(Weights, RefuseAReadOfTheWrongSizeOrName) {
     writeHuggingFaceFolder(makeTinyModel(), folder.path());
     const auto source = opened(folder.path());
@@ -241,6 +304,15 @@ TEST_F(Weights, RefuseAReadOfTheWrongSizeOrName) {
     const auto bytes = std::as_writable_bytes(std::span(room));
     EXPECT_EQ(source->read("final_norm", ComputeType::Float32, bytes).error().code, ErrorCode::Usage);
     EXPECT_EQ(source->read("nothing", ComputeType::Float32, bytes).error().code, ErrorCode::Usage);
+    std::vector<float> row(64);
+    const auto one = std::as_writable_bytes(std::span(row));
+    EXPECT_TRUE(source->readRows("layer.0.q", ComputeType::Float32, 63, 1, one));
+    EXPECT_TRUE(source->readRows("layer.0.q", ComputeType::Float32, 64, 0, {}));
+    for (const auto& [first, count] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+             {64, 1}, {-1, 1}, {0, -1}, {0, 2}, {INT64_MAX, 1}, {1, INT64_MAX}}) {
+        EXPECT_REFUSED(source->readRows("layer.0.q", ComputeType::Float32, first, count, one).error(), ErrorCode::Usage,
+                       HasSubstr("layer.0.q"));
+    }
     EXPECT_EQ(source->checkFinite("nothing").error().code, ErrorCode::Usage);
 }
 

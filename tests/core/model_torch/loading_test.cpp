@@ -67,10 +67,12 @@ TEST(Loading, SaysSoBeforeAllocatingWhatDoesNotFit) {
             return name == "embedding" ? &m_view : m_inner.find(name);
         }
         std::span<const std::byte> direct(const std::string&, ComputeType) const override { return {}; }
-        Result<void> read(const std::string&, ComputeType, std::span<std::byte>) const override {
+        Result<void> readRows(const std::string&, ComputeType, std::int64_t, std::int64_t,
+                              std::span<std::byte>) const override {
             ADD_FAILURE() << "read before the check";
             return {};
         }
+        void release(const std::string&) const override {}
         Result<void> checkFinite(const std::string&) const override { return {}; }
         Result<text::TokenizerSpec> tokenizerSpec() const override { return m_inner.tokenizerSpec(); }
 
@@ -118,9 +120,11 @@ TEST(Loading, PassesOnWhatTheFileSays) {
         std::vector<std::string> names() const override { return m_inner.names(); }
         const TensorView* find(const std::string& name) const override { return m_inner.find(name); }
         std::span<const std::byte> direct(const std::string&, ComputeType) const override { return {}; }
-        Result<void> read(const std::string& name, ComputeType, std::span<std::byte>) const override {
+        Result<void> readRows(const std::string& name, ComputeType, std::int64_t, std::int64_t,
+                              std::span<std::byte>) const override {
             return fail(ErrorCode::BadInput, "tensor " + name + " holds NaN");
         }
+        void release(const std::string&) const override {}
         Result<void> checkFinite(const std::string&) const override { return {}; }
         Result<text::TokenizerSpec> tokenizerSpec() const override { return m_inner.tokenizerSpec(); }
 

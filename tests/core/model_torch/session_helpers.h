@@ -65,9 +65,13 @@ class MemoryWeights final : public model::WeightSource {
         if (!m_direct || type != model::ComputeType::Float32 || !m_views.contains(name)) return {};
         return m_views.at(name).bytes;
     }
-    Result<void> read(const std::string& name, model::ComputeType type, std::span<std::byte> out) const override {
+    Result<void> readRows(const std::string& name, model::ComputeType type, std::int64_t firstRow,
+                          std::int64_t rowCount, std::span<std::byte> out) const override {
         if (onRead) onRead(name);
-        const std::vector<float>& values = m_tiny.tensors.at(name).values;
+        const std::vector<float>& all = m_tiny.tensors.at(name).values;
+        const auto rows = static_cast<std::size_t>(model::rowCountOf(m_views.at(name)));
+        const auto values = std::span(all).subspan(static_cast<std::size_t>(firstRow) * all.size() / rows,
+                                                   static_cast<std::size_t>(rowCount) * all.size() / rows);
         if (type == model::ComputeType::Float32) {
             std::memcpy(out.data(), values.data(), out.size());
             return {};
@@ -80,6 +84,7 @@ class MemoryWeights final : public model::WeightSource {
         }
         return {};
     }
+    void release(const std::string&) const override {}
     Result<void> checkFinite(const std::string&) const override { return {}; }
     Result<text::TokenizerSpec> tokenizerSpec() const override {
         return fail(ErrorCode::BadInput, "weights in memory have no tokenizer; use a model file");
