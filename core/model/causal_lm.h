@@ -26,9 +26,17 @@ using text::TokenId;
 [[nodiscard]] Result<std::optional<ComputeType>> parseComputeType(const std::string& text);
 [[nodiscard]] std::string computeTypeName(ComputeType type);
 
+/// Where a model's matrices are while it runs.
+enum class Residency {
+    Automatic,    ///< in memory in the compute type; as stored where that would not fit
+    Dequantised,  ///< in memory in the compute type
+    AsStored  ///< mapped as their file has them, dequantised block by block at each use: slower, but next to no memory
+};
+
 struct LoadOptions {
     std::optional<ComputeType> computeType;  ///< unset: bfloat16 where the processor does it natively, else float32
     std::string device = "cpu";              ///< only "cpu" so far; anything else is Unsupported by name
+    Residency residency = Residency::Automatic;
 };
 
 /// A prompt and the answer that is scored after it, in one prefill (teacher forcing, methods.md §2).
@@ -49,15 +57,15 @@ struct TopToken {
 };
 
 struct TextScore {
-    std::vector<double> logProbs;       ///< of ids[1…], one fewer than ids
-    std::vector<TokenId> argmax;        ///< highest logit after each of ids[0 … n−1]
-    std::vector<TopToken> topAtEnd;     ///< after the last id, best first
+    std::vector<double> logProbs;    ///< of ids[1…], one fewer than ids
+    std::vector<TokenId> argmax;     ///< highest logit after each of ids[0 … n−1]
+    std::vector<TopToken> topAtEnd;  ///< after the last id, best first
 };
 
 /// Result of reading back what a running model really uses (conventions.md §1, rank 1).
 struct AppliedCheck {
     bool verified = false;
-    double maxAbsError = 0.0;   ///< largest |table − expectation| over layers, positions and frequencies
+    double maxAbsError = 0.0;  ///< largest |table − expectation| over layers, positions and frequencies
     int worstLayer = -1;
     std::vector<int> probedPositions;
 };
@@ -81,8 +89,8 @@ struct ScaleGradient {
 /// How like two sets of hidden states are, layer by layer (methods.md §4). One entry per layer: output of layer h
 /// before the final norm; rows are the prompt's tokens without token 0 and without sink tokens.
 struct RepresentationComparison {
-    std::vector<double> deviation;   ///< 1 − linear CKA
-    std::vector<double> rsa;         ///< Spearman of the upper triangles of the 1−cosine distance matrices
+    std::vector<double> deviation;  ///< 1 − linear CKA
+    std::vector<double> rsa;        ///< Spearman of the upper triangles of the 1−cosine distance matrices
     std::vector<double> meanCosine;
 };
 
@@ -121,8 +129,8 @@ class ModelSession {
     /// BadInput from checkScales or for a prompt longer than the model's context, OutOfMemory.
     /// Failed with message kStoppedMessage when stopped.
     [[nodiscard]] virtual Result<std::vector<AnswerScore>> scoreAnswers(std::span<const ScoredPrompt> batch,
-                                                                       const LayerScales& scales,
-                                                                       std::stop_token stop = {}) = 0;
+                                                                        const LayerScales& scales,
+                                                                        std::stop_token stop = {}) = 0;
 
     /// Log-probability of every token of a text. Logits are reduced in row blocks, never [T, V] at once.
     [[nodiscard]] virtual Result<TextScore> scoreText(std::span<const TokenId> ids, const LayerScales& scales, int top,
@@ -130,27 +138,27 @@ class ModelSession {
 
     /// Attention of the last token of `prompt` by spans (last-row attention only, softmax in float32).
     [[nodiscard]] virtual Result<AttentionProbe> attentionOfLastToken(std::span<const TokenId> prompt,
-                                                                     std::span<const TokenSpan> spans,
-                                                                     const LayerScales& scales,
-                                                                     std::stop_token stop = {}) = 0;
+                                                                      std::span<const TokenSpan> spans,
+                                                                      const LayerScales& scales,
+                                                                      std::stop_token stop = {}) = 0;
 
     /// Compares the hidden states of one prompt under two sets of scales; the first is the reference whose sink mask
     /// (norm above 10 × median, per layer) is used for both.
     [[nodiscard]] virtual Result<RepresentationComparison> compareRepresentations(std::span<const TokenId> prompt,
-                                                                                 const LayerScales& reference,
-                                                                                 const LayerScales& scales,
-                                                                                 std::stop_token stop = {}) = 0;
+                                                                                  const LayerScales& reference,
+                                                                                  const LayerScales& scales,
+                                                                                  std::stop_token stop = {}) = 0;
 
-    /// The prompt's hidden states under `scales`, to be the reference of probePrompts. Memory: L·min(n², n·E) floats for n
-    /// compared tokens.
+    /// The prompt's hidden states under `scales`, to be the reference of probePrompts. Memory: L·min(n², n·E) floats
+    /// for n compared tokens.
     [[nodiscard]] virtual Result<std::shared_ptr<const RepresentationReference>> referenceRepresentation(
         std::span<const TokenId> prompt, const LayerScales& scales, std::stop_token stop = {}) = 0;
     /// attentionOfLastToken and the deviation of compareRepresentations of several prompts in one packed pass. The same
     /// tokens are compared as there; the kernel matrices are float32 here (deviations agree within 1e-6). Usage when a
     /// reference is of a prompt of another length or of another model.
     [[nodiscard]] virtual Result<std::vector<PromptProbe>> probePrompts(std::span<const ProbedPrompt> batch,
-                                                                       const LayerScales& scales,
-                                                                       std::stop_token stop = {}) = 0;
+                                                                        const LayerScales& scales,
+                                                                        std::stop_token stop = {}) = 0;
 
     /// Differentiates the mean answer NLL with respect to every layer's scale (a differentiable path of its own; it
     /// agrees with scoreAnswers within rounding). `scales` must not be empty.
@@ -163,8 +171,10 @@ class ModelSession {
     /// were rotated with the old ones. The tokens so far are kept and are prefilled again by the next `advance`.
     [[nodiscard]] virtual Result<void> setScales(const LayerScales& scales) = 0;
     [[nodiscard]] virtual const LayerScales& currentScales() const = 0;
-    /// Appends ids to the sequence and returns the logits [V] float32 after the last of them. BadInput beyond the context.
-    [[nodiscard]] virtual Result<std::vector<float>> advance(std::span<const TokenId> ids, std::stop_token stop = {}) = 0;
+    /// Appends ids to the sequence and returns the logits [V] float32 after the last of them. BadInput beyond the
+    /// context.
+    [[nodiscard]] virtual Result<std::vector<float>> advance(std::span<const TokenId> ids,
+                                                             std::stop_token stop = {}) = 0;
     /// Tokens whose keys and values are cached (0 after the scales changed).
     [[nodiscard]] virtual int cachedTokens() const = 0;
     /// Forgets sequence and cache.
@@ -176,11 +186,13 @@ class ModelSession {
     [[nodiscard]] virtual Result<AppliedCheck> verifyApplied(const LayerScales& scales, int maxPosition) = 0;
     /// cos and sin [count, D/2] that layer `layer` uses under `scales`, read back and widened to float.
     [[nodiscard]] virtual Result<rope::PositionTable> readBackTable(int layer, const LayerScales& scales, int first,
-                                                                   int count) = 0;
+                                                                    int count) = 0;
 };
 
 inline constexpr const char* kStoppedMessage = "stopped by the user";
-[[nodiscard]] inline bool wasStopped(const Error& error) { return error.message == kStoppedMessage; }
+[[nodiscard]] inline bool wasStopped(const Error& error) {
+    return error.message == kStoppedMessage;
+}
 
 /// A loaded model: weights, immutable and shared by its sessions. thread-safe.
 class CausalLm {
@@ -193,6 +205,9 @@ class CausalLm {
     [[nodiscard]] virtual std::unique_ptr<ModelSession> newSession(int threads) const = 0;
     /// Bytes of weights in memory in the compute type.
     [[nodiscard]] virtual std::int64_t residentBytes() const = 0;
+    /// The matrices stay as their file has them (Residency::AsStored); results differ from those of dequantised ones by
+    /// the order of summation alone.
+    [[nodiscard]] virtual bool keepsWeightsAsStored() const = 0;
 };
 
 /// Estimated bytes for one forward pass of T tokens in one prompt plus a KV cache of T tokens, without weights.

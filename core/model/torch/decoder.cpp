@@ -7,6 +7,7 @@
 #include "core/model/torch/attention.h"
 #include "core/model/torch/kernels.h"
 #include "core/model/torch/packed_weight.h"
+#include "core/model/torch/stored_matrix.h"
 #include "core/model/torch/torch_errors.h"
 
 namespace lpes::model {
@@ -31,7 +32,8 @@ PackedTokens Decoder::embed(std::span<const std::span<const text::TokenId>> prom
             tokens.positions.push_back(firstPosition + static_cast<std::int32_t>(i));
         }
     }
-    tokens.hidden = at::embedding(m_weights.embedding, at::tensor(ids, at::kLong));
+    tokens.hidden = m_weights.storedEmbedding ? m_weights.storedEmbedding->gather(ids)
+                                              : at::embedding(m_weights.embedding, at::tensor(ids, at::kLong));
     if (m_config.embeddingScale != 1.0) {
         // transformers keeps the factor in the compute type.
         tokens.hidden.mul_(at::full({}, m_config.embeddingScale, tokens.hidden.scalar_type()));
@@ -41,6 +43,12 @@ PackedTokens Decoder::embed(std::span<const std::span<const text::TokenId>> prom
 
 at::Tensor Decoder::project(const at::Tensor& input, const Projection& projection, Workspace::Slot slot) const {
     if (projection.packed.defined()) return packedProduct(input, projection.packed, projection.bias);
+    if (projection.stored) {
+        at::Tensor out = m_workspace.take(slot, {input.size(0), projection.stored->rows()}, input.scalar_type());
+        projection.stored->product(input, out);
+        if (projection.bias.defined()) out.add_(projection.bias);
+        return out;
+    }
     at::Tensor out = m_workspace.take(slot, {input.size(0), projection.weight.size(0)}, input.scalar_type());
     if (projection.bias.defined()) {
         at::addmm_out(out, projection.bias, input, projection.weight.t());
@@ -157,7 +165,7 @@ at::Tensor softcapped(const at::Tensor& values, double cap) {
 at::Tensor Decoder::logits(const at::Tensor& hidden) const {
     const at::Tensor normed = at::empty_like(hidden);
     kernels::rmsNorm(hidden, m_weights.finalNorm, m_config.rmsNormEps, normed);
-    const at::Tensor logits = at::mm(normed, m_weights.head.t()).to(at::kFloat);
+    const at::Tensor logits = project(normed, m_weights.head, Workspace::kLogits).to(at::kFloat);
     return softcapped(logits, m_config.logitSoftcap);
 }
 

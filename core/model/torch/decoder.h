@@ -22,7 +22,7 @@ namespace lpes::model {
 /// thread-compatible.
 class Workspace {
   public:
-    enum Slot { kNormed, kQ, kK, kV, kQkv0, kQkv1, kQkv2, kAttended, kGate, kUp, kActivated, kDelta, kSlots };
+    enum Slot { kNormed, kQ, kK, kV, kQkv0, kQkv1, kQkv2, kAttended, kGate, kUp, kActivated, kDelta, kLogits, kSlots };
     /// A contiguous tensor of that shape; its content is whatever the slot held.
     [[nodiscard]] at::Tensor take(Slot slot, at::IntArrayRef shape, at::ScalarType type);
     [[nodiscard]] BlockAttentionScratch& attention() { return m_attention; }

@@ -1,21 +1,26 @@
 #include "core/model/torch/decoder_weights.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <fstream>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 
 #include "core/model/causal_lm.h"
 #include "core/model/torch/packed_weight.h"
+#include "core/model/torch/stored_matrix.h"
 #include "core/model/torch/torch_errors.h"
 
 namespace lpes::model {
 namespace {
+
+constexpr std::int64_t kGrainBytes = 256 << 10;
 
 std::int64_t elements(const TensorView& view) {
     std::int64_t count = 1;
@@ -34,12 +39,18 @@ std::optional<std::int64_t> availableMemory() {
     return std::nullopt;
 }
 
-Result<void> checkMemory(const WeightSource& source, ComputeType type) {
+/// What is too small to be worth keeping as stored, and small enough to fit anywhere.
+bool isMatrix(const TensorView& view) {
+    return view.shape.size() > 1;
+}
+
+Result<void> checkMemory(const WeightSource& source, ComputeType type, bool asStored) {
     const auto width = static_cast<std::int64_t>(c10::elementSize(scalarType(type)));
     std::int64_t needed = 0;
     for (const std::string& name : source.names()) {
         const TensorView* view = source.find(name);
-        if (view && source.direct(name, type).empty()) needed += elements(*view) * width;
+        if (view && source.direct(name, type).empty() && !(asStored && isMatrix(*view)))
+            needed += elements(*view) * width;
     }
     const auto available = availableMemory();
     if (available && needed > *available) {
@@ -53,10 +64,11 @@ Result<void> checkMemory(const WeightSource& source, ComputeType type) {
 
 class Loader {
   public:
-    Loader(const std::shared_ptr<const WeightSource>& source, ComputeType type, ProgressObserver& observer,
-           const std::stop_token& stop)
+    Loader(const std::shared_ptr<const WeightSource>& source, ComputeType type, bool asStored,
+           ProgressObserver& observer, const std::stop_token& stop)
         : m_source(source),
           m_type(type),
+          m_asStored(asStored),
           m_observer(observer),
           m_stop(stop),
           m_total(static_cast<std::int64_t>(source->names().size())) {}
@@ -64,13 +76,17 @@ class Loader {
     Result<DecoderWeights> run() {
         DecoderWeights weights;
         const ModelConfig& config = m_source->config();
-        if (auto r = tensor("embedding", weights.embedding); !r) return fail(r.error());
+        weights.asStored = m_asStored;
+        Projection embedding;
+        if (auto r = projection("embedding", embedding, false); !r) return fail(r.error());
         if (auto r = norm("final_norm", weights.finalNorm); !r) return fail(r.error());
         if (m_source->find("head")) {
-            if (auto r = tensor("head", weights.head); !r) return fail(r.error());
+            if (auto r = projection("head", weights.head, false); !r) return fail(r.error());
         } else {
-            weights.head = weights.embedding;
+            weights.head = embedding;
         }
+        weights.embedding = embedding.weight;
+        weights.storedEmbedding = embedding.stored;
         weights.layers.resize(static_cast<std::size_t>(config.numLayers));
         for (int index = 0; index < config.numLayers; ++index) {
             LayerWeights& layer = weights.layers[static_cast<std::size_t>(index)];
@@ -99,9 +115,25 @@ class Loader {
         return {};
     }
 
+    /// Rows of large tensors on all cores; the file's pages are given back.
     Result<void> readInto(const std::string& name, ComputeType type, const at::Tensor& target) {
         if (auto r = step(); !r) return r;
-        return m_source->read(name, type, {static_cast<std::byte*>(target.data_ptr()), target.nbytes()});
+        auto* out = static_cast<std::byte*>(target.data_ptr());
+        const std::int64_t rows = rowCountOf(*m_source->find(name));
+        const std::int64_t rowBytes = static_cast<std::int64_t>(target.nbytes()) / rows;
+        std::mutex mutex;
+        Result<void> result;
+        at::parallel_for(
+            0, rows, std::max<std::int64_t>(1, kGrainBytes / rowBytes), [&](std::int64_t begin, std::int64_t end) {
+                auto done =
+                    m_source->readRows(name, type, begin, end - begin,
+                                       {out + begin * rowBytes, static_cast<std::size_t>((end - begin) * rowBytes)});
+                if (done) return;
+                const std::lock_guard lock(mutex);
+                result = std::move(done);
+            });
+        m_source->release(name);
+        return result;
     }
 
     Result<void> norm(const std::string& name, at::Tensor& target) {
@@ -147,9 +179,26 @@ class Loader {
         target.weight.reset();
     }
 
-    Result<void> projection(const std::string& name, Projection& target) {
-        if (auto r = tensor(name, target.weight); !r) return r;
-        if (m_source->direct(name, m_type).empty()) pack(target);
+    /// Leaves matrices in the file, having looked at every value once.
+    Result<void> keepStored(const std::vector<std::string>& names, Projection& target) {
+        for (const std::string& name : names) {
+            if (const auto found = view(name); !found) return fail(found.error());
+            if (auto r = step(); !r) return r;
+            if (auto r = m_source->checkFinite(name); !r) return r;
+            m_source->release(name);
+        }
+        target.stored = std::make_shared<const StoredMatrix>(m_source, names, m_type);
+        return {};
+    }
+
+    Result<void> projection(const std::string& name, Projection& target, bool packs = true) {
+        const bool direct = !m_source->direct(name, m_type).empty();
+        if (m_asStored && !direct) {
+            if (auto r = keepStored({name}, target); !r) return r;
+        } else {
+            if (auto r = tensor(name, target.weight); !r) return r;
+            if (packs && !direct) pack(target);
+        }
         if (!m_source->find(name + "_bias")) return {};
         return tensor(name + "_bias", target.bias);
     }
@@ -165,8 +214,14 @@ class Loader {
             return {};
         }
         Projection& fused = target.emplace_back();
-        if (auto r = concatenated(prefix, names, "", fused.weight); !r) return r;
-        pack(fused);
+        if (m_asStored) {
+            std::vector<std::string> whole;
+            for (const std::string& name : names) whole.push_back(prefix + name);
+            if (auto r = keepStored(whole, fused); !r) return r;
+        } else {
+            if (auto r = concatenated(prefix, names, "", fused.weight); !r) return r;
+            pack(fused);
+        }
         if (!m_source->find(prefix + names.front() + "_bias")) return {};
         return concatenated(prefix, names, "_bias", fused.bias);
     }
@@ -196,6 +251,7 @@ class Loader {
 
     std::shared_ptr<const WeightSource> m_source;
     ComputeType m_type;
+    bool m_asStored;
     ProgressObserver& m_observer;
     const std::stop_token& m_stop;
     std::int64_t m_done = 0, m_total = 0, m_residentBytes = 0;
@@ -207,13 +263,27 @@ at::ScalarType scalarType(ComputeType type) {
     return type == ComputeType::BFloat16 ? at::kBFloat16 : at::kFloat;
 }
 
+at::Tensor Projection::dense() const {
+    if (stored) return stored->dense();
+    return packed.defined() ? unpackWeight(packed) : weight;
+}
+
 Result<DecoderWeights> loadDecoderWeights(const std::shared_ptr<const WeightSource>& source, ComputeType type,
-                                          ProgressObserver& observer, const std::stop_token& stop) {
+                                          Residency residency, ProgressObserver& observer,
+                                          const std::stop_token& stop) {
     return guarded("loading the weights", [&]() -> Result<DecoderWeights> {
         // Whatever mode the caller is in: a tensor made inside InferenceMode could never take part in autograd.
         const c10::InferenceMode off(false);
-        if (auto r = checkMemory(*source, type); !r) return fail(r.error());
-        return Loader(source, type, observer, stop).run();
+        bool asStored = residency == Residency::AsStored;
+        auto fits = checkMemory(*source, type, asStored);
+        if (!fits && residency == Residency::Automatic && checkMemory(*source, type, true)) {
+            observer.warned(fits.error().message +
+                            "; they stay as they are stored and are dequantised at each use, which is slower");
+            fits = {};
+            asStored = true;
+        }
+        if (!fits) return fail(fits.error());
+        return Loader(source, type, asStored, observer, stop).run();
     });
 }
 

@@ -9,15 +9,22 @@
 
 #include "core/base/progress.h"
 #include "core/base/result.h"
+#include "core/model/causal_lm.h"
 #include "core/model/formats/weight_source.h"
 
 namespace lpes::model {
 
-/// x·Wᵀ + b.
+class StoredMatrix;
+
+/// x·Wᵀ + b. One of weight, packed and stored is there.
 struct Projection {
-    at::Tensor weight;  ///< [out, in] compute type; undefined where `packed` is there instead
-    at::Tensor packed;  ///< the same in the order that the matrix units read (packed_weight.h)
-    at::Tensor bias;    ///< [out] compute type; undefined where the model has none
+    at::Tensor weight;                           ///< [out, in] compute type; undefined where `packed` is there instead
+    at::Tensor packed;                           ///< the same in the order that the matrix units read (packed_weight.h)
+    at::Tensor bias;                             ///< [out] compute type; undefined where the model has none
+    std::shared_ptr<const StoredMatrix> stored;  ///< weights that stay quantised in their file
+
+    /// [out, in] as it is, unpacked or dequantised: a copy in the latter cases.
+    [[nodiscard]] at::Tensor dense() const;
 };
 
 /// One layer; norm weights are float32 where ModelConfig::wideNorms says so. Where the file's bytes are used as they
@@ -39,20 +46,25 @@ struct LayerWeights {
 /// immutable after loading, hence thread-safe. No tensor was made inside InferenceMode, so all of them may take part in
 /// autograd (as constants).
 struct DecoderWeights {
-    at::Tensor embedding;  ///< [V, E]
+    at::Tensor embedding;  ///< [V, E]; undefined where storedEmbedding is there
+    std::shared_ptr<const StoredMatrix> storedEmbedding;
     at::Tensor finalNorm;  ///< [E]
-    at::Tensor head;       ///< [V, E]; the embedding itself when tied
+    Projection head;       ///< [V, E]; the embedding itself when tied
     std::vector<LayerWeights> layers;
     std::int64_t residentBytes = 0;  ///< of distinct tensors, mapped ones included
+    bool asStored = false;           ///< matrices stay as their file has them
 };
 
 [[nodiscard]] at::ScalarType scalarType(ComputeType type);
 
-/// Reads every tensor. OutOfMemory before anything is allocated when what has to be copied is more than the memory
-/// that is available, naming both numbers; kStoppedMessage when stopped between tensors; otherwise what
+/// Reads every tensor, rows of large ones on all cores. kStoppedMessage when stopped between tensors; otherwise what
 /// WeightSource::read answers. The mapped file stays open as long as a tensor uses it.
+///
+/// `residency`: Dequantised is OutOfMemory before anything is allocated when what has to be copied is more than the
+/// memory that is available, naming both numbers; Automatic leaves the matrices as they are stored in that case, and
+/// says so to the observer; AsStored always leaves them.
 [[nodiscard]] Result<DecoderWeights> loadDecoderWeights(const std::shared_ptr<const WeightSource>& source,
-                                                        ComputeType type, ProgressObserver& observer,
-                                                        const std::stop_token& stop);
+                                                        ComputeType type, Residency residency,
+                                                        ProgressObserver& observer, const std::stop_token& stop);
 
 }  // namespace lpes::model

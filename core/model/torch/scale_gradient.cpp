@@ -6,14 +6,14 @@
 #include <cmath>
 
 #include "core/model/torch/decoder.h"
-#include "core/model/torch/packed_weight.h"
+#include "core/model/torch/stored_matrix.h"
 #include "core/model/torch/torch_errors.h"
 
 namespace lpes::model {
 namespace {
 
 at::Tensor project(const at::Tensor& input, const Projection& projection) {
-    const at::Tensor weight = projection.packed.defined() ? unpackWeight(projection.packed) : projection.weight;
+    const at::Tensor weight = projection.dense();
     return projection.bias.defined() ? at::linear(input, weight, projection.bias) : at::linear(input, weight);
 }
 
@@ -77,7 +77,8 @@ ScaleGradient differentiateScales(const ModelConfig& config, const DecoderWeight
     const at::Tensor scale = at::tensor(scales, at::kDouble).requires_grad_(true);
     const at::Tensor positions = at::arange(tokens, at::kDouble).unsqueeze(1);
 
-    at::Tensor x = at::embedding(weights.embedding, at::tensor(ids, at::kLong));
+    at::Tensor x = weights.storedEmbedding ? weights.storedEmbedding->gather(ids)
+                                           : at::embedding(weights.embedding, at::tensor(ids, at::kLong));
     if (config.embeddingScale != 1.0) x = x * at::full({}, config.embeddingScale, x.scalar_type());
     for (int index = 0; index < config.numLayers; ++index) {
         if (stop.stop_requested()) throw StopRequested{};
@@ -106,7 +107,7 @@ ScaleGradient differentiateScales(const ModelConfig& config, const DecoderWeight
         x = x + delta;
     }
     const at::Tensor rows = rmsNorm(x.narrow(0, tokens - answers, answers), weights.finalNorm, eps);
-    const at::Tensor logits = softcapped(at::linear(rows, weights.head).to(at::kFloat), config.logitSoftcap);
+    const at::Tensor logits = softcapped(project(rows, weights.head).to(at::kFloat), config.logitSoftcap);
     const at::Tensor logProbs = at::log_softmax(logits, 1);
     const std::vector<std::int64_t> targets(prompt.answer.begin(), prompt.answer.end());
     const at::Tensor nll = -logProbs.gather(1, at::tensor(targets, at::kLong).unsqueeze(1)).mean();

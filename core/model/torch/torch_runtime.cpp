@@ -25,6 +25,7 @@ class TorchCausalLm final : public CausalLm {
         return std::make_unique<TorchSession>(m_model, threads);
     }
     std::int64_t residentBytes() const override { return m_model->weights.residentBytes; }
+    bool keepsWeightsAsStored() const override { return m_model->weights.asStored; }
 
   private:
     std::shared_ptr<const LoadedModel> m_model;
@@ -63,7 +64,7 @@ Result<std::shared_ptr<const CausalLm>> loadCausalLm(std::shared_ptr<const Weigh
         auto model = std::make_shared<LoadedModel>();
         model->config = weights->config();
         model->type = options.computeType.value_or(defaultComputeType());
-        auto loaded = loadDecoderWeights(weights, model->type, observer, stop);
+        auto loaded = loadDecoderWeights(weights, model->type, options.residency, observer, stop);
         if (!loaded) return fail(loaded.error());
         model->weights = std::move(*loaded);
         return std::make_shared<const TorchCausalLm>(std::move(model));

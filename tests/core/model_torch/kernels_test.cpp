@@ -73,6 +73,60 @@ TEST_P(Kernels, KeepSiluFiniteAtTheEnds) {
     EXPECT_NEAR(out[0][1].item<float>(), 0.0f, 1e-30f);
 }
 
+TEST_P(Kernels, GateWithGeluAsLibTorchDoes) {
+    const at::Tensor gate = random({23, 53}) * 4, up = random({23, 53});
+    const at::Tensor out = at::empty({23, 53}, type());
+    kernels::gatedActivation(Activation::GeluTanh, gate, up, out);
+    expectClose(out, at::gelu(gate, "tanh") * up);
+    const at::Tensor ends = at::tensor({-1e30f, -60.0f, 0.0f, 60.0f, 1e30f}).to(type()).view({1, 5});
+    const at::Tensor finite = at::empty_like(ends);
+    kernels::gatedActivation(Activation::GeluTanh, ends, at::ones_like(ends), finite);
+    EXPECT_TRUE(finite.isfinite().all().item<bool>());
+    EXPECT_EQ(finite[0][3].item<float>(), ends[0][3].item<float>());
+    EXPECT_NEAR(finite[0][1].item<float>(), 0.0f, 1e-20f);
+}
+
+TEST_P(Kernels, NormWithAFloat32WeightRoundsOnce) {
+    const at::Tensor x = random({9, 70}), weight = at::rand({70}) + 0.5;
+    const at::Tensor out = at::empty({9, 70}, type());
+    kernels::rmsNorm(x, weight, 1e-6, out);
+    const at::Tensor wide = x.to(at::kFloat);
+    expectClose(out, (wide * at::rsqrt(wide.pow(2).mean({1}, true) + 1e-6) * weight).to(type()));
+}
+
+TEST_P(Kernels, NormEveryHeadOnItsOwnAndInPlace) {
+    for (const at::ScalarType weightType : {type(), at::kFloat}) {
+        const at::Tensor all = random({7, 5 * 24});
+        const at::Tensor heads = all.narrow(1, 24, 3 * 24);
+        const at::Tensor before = all.clone(), weight = (at::rand({24}) + 0.5).to(weightType);
+        const at::Tensor expected = at::empty({21, 24}, type());
+        kernels::rmsNorm(heads.reshape({21, 24}), weight, 1e-6, expected);
+        kernels::normHeads(heads, weight, 1e-6);
+        EXPECT_TRUE(at::equal(heads.reshape({21, 24}), expected));
+        EXPECT_TRUE(at::equal(all.narrow(1, 0, 24), before.narrow(1, 0, 24)));
+        EXPECT_TRUE(at::equal(all.narrow(1, 96, 24), before.narrow(1, 96, 24)));
+    }
+}
+
+TEST_P(Kernels, RotateALeadingPartAndLetTheRestPass) {
+    const std::int64_t rows = 5, headDim = 32, half = 10;
+    const std::vector<std::int32_t> tableRows{3, 0, 7, 7, 1};
+    const at::Tensor angles = at::rand({8, half}) * 6;
+    const RotaryTable table{angles.cos().to(type()), angles.sin().to(type()), nullptr};
+    const at::Tensor q = random({rows, 2 * headDim}), k = random({rows, headDim}), v = random({rows, headDim});
+    const at::Tensor qOut = at::empty({2, rows, headDim}, type()), kOut = at::empty({1, rows, headDim}, type()),
+                     vOut = at::empty_like(kOut);
+    kernels::rotateAndSplit(q, k, v, table, tableRows, qOut, kOut, vOut);
+    const at::Tensor index = at::tensor(std::vector<std::int64_t>(tableRows.begin(), tableRows.end()));
+    const at::Tensor cos = table.cos.index_select(0, index), sin = table.sin.index_select(0, index);
+    const at::Tensor byHead = q.view({rows, 2, headDim}).transpose(0, 1);
+    const at::Tensor a = byHead.narrow(2, 0, half), b = byHead.narrow(2, half, half);
+    expectClose(qOut.narrow(2, 0, half), a * cos - b * sin);
+    expectClose(qOut.narrow(2, half, half), b * cos + a * sin);
+    EXPECT_TRUE(
+        at::equal(qOut.narrow(2, 2 * half, headDim - 2 * half), byHead.narrow(2, 2 * half, headDim - 2 * half)));
+}
+
 TEST_P(Kernels, RotateHalfSplitHeadsAtTheirPositions) {
     for (const std::int64_t headDim : {8, 16, 32, 64, 80}) {
         const std::int64_t rows = 19, heads = 3, kvHeads = 2, half = headDim / 2;
@@ -80,7 +134,7 @@ TEST_P(Kernels, RotateHalfSplitHeadsAtTheirPositions) {
         std::iota(positions.begin(), positions.end(), 4);
         positions[10] = 0;
         const at::Tensor angles = at::rand({64, half}) * 6;
-        const RotaryTable table{angles.cos().to(type()), angles.sin().to(type())};
+        const RotaryTable table{angles.cos().to(type()), angles.sin().to(type()), nullptr};
         const at::Tensor all = random({rows, (heads + 2 * kvHeads) * headDim});
         const at::Tensor q = all.narrow(1, 0, heads * headDim), k = all.narrow(1, heads * headDim, kvHeads * headDim),
                          v = all.narrow(1, (heads + kvHeads) * headDim, kvHeads * headDim);

@@ -81,10 +81,91 @@ TEST(Loading, SaysSoBeforeAllocatingWhatDoesNotFit) {
         TensorView m_view;
     };
     NullObserver nobody;
-    const auto result = loadCausalLm(std::make_shared<Huge>(), {ComputeType::Float32, "cpu"}, nobody);
+    const auto result =
+        loadCausalLm(std::make_shared<Huge>(), {ComputeType::Float32, "cpu", Residency::Dequantised}, nobody);
     ASSERT_FALSE(result.has_value());
     EXPECT_EQ(result.error().code, ErrorCode::OutOfMemory);
     EXPECT_THAT(result.error().message, HasSubstr("67108864 MiB"));
+}
+
+TEST(Loading, WeightsThatStayAsStoredGiveTheLogitsOfDequantisedOnes) {
+    const test::TemporaryFolder folder;
+    test::TinyModelSpec spec;
+    spec.hiddenSize = 256;
+    spec.headDim = 64;
+    spec.intermediateSize = 256;
+    spec.tiedHead = false;
+    for (const StorageType type : {StorageType::Q4_K, StorageType::Q6_K, StorageType::Q8_0, StorageType::F16}) {
+        for (const Architecture architecture : {Architecture::Llama, Architecture::Qwen2}) {
+            spec.architecture = architecture;
+            test::GgufOptions options;
+            options.type = type;
+            test::writeGguf(makeTinyModel(spec), folder / "m.gguf", options);
+            const auto weights = openWeights(folder / "m.gguf");
+            ASSERT_TRUE(weights.has_value()) << weights.error().text();
+            const auto loaded = [&](Residency residency) {
+                NullObserver nobody;
+                auto model = loadCausalLm(*weights, {ComputeType::Float32, "cpu", residency}, nobody);
+                EXPECT_TRUE(model.has_value());
+                return *model;
+            };
+            const auto dense = loaded(Residency::Dequantised), stored = loaded(Residency::AsStored);
+            EXPECT_FALSE(dense->keepsWeightsAsStored());
+            EXPECT_TRUE(stored->keepsWeightsAsStored());
+            EXPECT_LT(stored->residentBytes(), dense->residentBytes() / 20);
+            const auto ids = randomIds(90, 1);
+            const LayerScales scales{1.3, 0.8};
+            const auto a = dense->newSession(2)->scoreText(ids, scales, 1);
+            const auto b = stored->newSession(2)->scoreText(ids, scales, 1);
+            ASSERT_TRUE(a.has_value() && b.has_value());
+            for (std::size_t i = 0; i < a->logProbs.size(); ++i) ASSERT_NEAR(a->logProbs[i], b->logProbs[i], 2e-4) << i;
+            const ScoredPrompt item{ids, {3}};
+            const auto c = dense->newSession(1)->scaleGradient(item, scales);
+            const auto d = stored->newSession(1)->scaleGradient(item, scales);
+            ASSERT_TRUE(c.has_value() && d.has_value());
+            EXPECT_NEAR(c->gradient[0], d->gradient[0], 1e-3);
+        }
+    }
+}
+
+TEST(Loading, LeavesWeightsAsStoredWhereTheyWouldNotFitAndSaysSo) {
+    /// Says that its embedding needs more than any machine has, and reads it all the same.
+    class Large final : public WeightSource {
+      public:
+        Large() : m_inner(makeTinyModel()) {
+            m_view = *m_inner.find("layer.0.down");
+            m_view.shape = {std::int64_t{1} << 22, std::int64_t{1} << 22};
+        }
+        const ModelConfig& config() const override { return m_inner.config(); }
+        std::vector<std::string> names() const override { return m_inner.names(); }
+        const TensorView* find(const std::string& name) const override {
+            return name == "layer.0.down" ? &m_view : m_inner.find(name);
+        }
+        std::span<const std::byte> direct(const std::string&, ComputeType) const override { return {}; }
+        Result<void> readRows(const std::string& name, ComputeType type, std::int64_t first, std::int64_t count,
+                              std::span<std::byte> out) const override {
+            return m_inner.readRows(name, type, first, count, out);
+        }
+        void release(const std::string&) const override {}
+        Result<void> checkFinite(const std::string&) const override { return {}; }
+        Result<text::TokenizerSpec> tokenizerSpec() const override { return m_inner.tokenizerSpec(); }
+
+      private:
+        MemoryWeights m_inner;
+        TensorView m_view;
+    };
+    class Listener final : public ProgressObserver {
+      public:
+        void progressed(const Progress&) override {}
+        void warned(const std::string& message) override { warnings.push_back(message); }
+        std::vector<std::string> warnings;
+    };
+    Listener listener;
+    const auto model = loadCausalLm(std::make_shared<Large>(), {ComputeType::Float32, "cpu"}, listener);
+    ASSERT_TRUE(model.has_value()) << model.error().text();
+    EXPECT_TRUE((*model)->keepsWeightsAsStored());
+    EXPECT_THAT(listener.warnings,
+                testing::ElementsAre(testing::AllOf(HasSubstr("67108864 MiB"), HasSubstr("as they are stored"))));
 }
 
 TEST(Loading, UsesMappedBytesAsTheyAreAndKeepsThemAlive) {
