@@ -2,6 +2,7 @@
 # Installs what a build of LPES Studio needs on Debian 12 or newer, and nothing that is there already.
 #   packaging/setup.sh            everything (library, command line, plots)
 #   packaging/setup.sh --no-gui   without Qt and QCustomPlot
+#   packaging/setup.sh --cuda     also what LibTorch needs to compute on an NVIDIA GPU (a download of about 2 GB)
 # Root is needed for apt only. Downloads are kept in the user's cache folder; a second run finds them there.
 # Sourced by run.sh and test.sh: afterwards LPES_LIBTORCH points at the LibTorch to build with.
 set -euo pipefail
@@ -76,19 +77,26 @@ downloadWheel() {
   wheel=$(compgen -G "$folder/$stem*.whl" | head -n 1) || die "pip left no wheel of $name $version in $folder"
 }
 
+# The wheel of one Python version serves every machine: no Python part of it is used.
+# pip takes only the tags that it is given: every glibc up to Debian 12's 2.36.
+torchPlatform=(--python-version 3.11 --platform manylinux1_x86_64 --platform manylinux2010_x86_64 --platform manylinux2014_x86_64)
+for glibc in {5..36}; do torchPlatform+=(--platform "manylinux_2_${glibc}_x86_64"); done
+
 installLibTorch() {
-  if [ -n "${LPES_LIBTORCH:-}" ]; then say "LibTorch: $LPES_LIBTORCH (from LPES_LIBTORCH)"; return; fi
   local root="$lpesCache/libtorch-$torchVersion"
+  if [ -n "${LPES_LIBTORCH:-}" ] && [ "$LPES_LIBTORCH" != "$root/torch" ]; then
+    lpesOwnLibTorch=1
+    say "LibTorch: $LPES_LIBTORCH (from LPES_LIBTORCH)"
+    return
+  fi
   if [ ! -f "$root/complete" ]; then
     [ "$(uname -m)" = x86_64 ] || die "the LibTorch wheel is taken for x86_64 only; set LPES_LIBTORCH to a LibTorch 2.6 or newer for $(uname -m)"
-    # The wheel of one Python version serves every machine: no Python part of it is used.
-    local platform=(--python-version 3.11 --platform manylinux_2_28_x86_64 --platform manylinux_2_27_x86_64 --platform manylinux_2_26_x86_64 --platform manylinux_2_25_x86_64 --platform manylinux_2_24_x86_64 --platform manylinux_2_17_x86_64 --platform manylinux2014_x86_64)
     rm -rf "$root.part"
     mkdir -p "$root.part"
     local part
     for part in "torch $torchVersion" "nvidia-cuda-runtime $cudaRuntimeVersion" "nvidia-cuda-cupti $cudaCuptiVersion"; do
       # shellcheck disable=SC2086
-      downloadWheel $part "${platform[@]}"
+      downloadWheel $part "${torchPlatform[@]}"
       say "unpack: $(basename "$wheel")"
       # The CUDA halves stay in the wheel: a CPU build does not load them.
       unzip -q "$wheel" 'torch/include/*' 'torch/share/cmake/*' 'torch/lib/libtorch_cpu.so' 'torch/lib/libc10.so' \
@@ -101,6 +109,48 @@ installLibTorch() {
   fi
   export LPES_LIBTORCH="$root/torch"
   say "LibTorch: $LPES_LIBTORCH"
+}
+
+hasNvidiaDriver() { [ -e /proc/driver/nvidia/version ] || command -v nvidia-smi >/dev/null; }
+
+# LibTorch's CUDA half out of the wheel that is there already, and the NVIDIA wheels that its metadata asks for, in exactly
+# those versions. Programs load it at run time; nothing has to be built again.
+installCudaHalf() {
+  if [ "$withCuda" = 0 ]; then
+    [ -n "$lpesOwnLibTorch" ] || [ -f "$lpesCache/libtorch-$torchVersion/cuda-complete" ] || ! hasNvidiaDriver ||
+      say "this machine has an NVIDIA driver: packaging/setup.sh --cuda installs what computing on the GPU needs (about 2 GB)"
+    return 0
+  fi
+  if [ -n "$lpesOwnLibTorch" ]; then say "CUDA: LPES_LIBTORCH is yours, so its CUDA half is not touched"; return; fi
+  local root="$lpesCache/libtorch-$torchVersion" wheels="$lpesCache/wheels/cuda-$torchVersion" one
+  if [ -f "$root/cuda-complete" ]; then say "CUDA: installed in $root"; return; fi
+  hasNvidiaDriver || say "CUDA: this machine has no NVIDIA driver; installing all the same"
+  downloadWheel torch "$torchVersion" "${torchPlatform[@]}"
+  # Lines as "nvidia-cudnn-cu13==9.26.0.51; platform_system == …" and "cuda-toolkit[cublas,…]==13.2.2; …".
+  local wanted=()
+  mapfile -t wanted < <(unzip -p "$wheel" '*.dist-info/METADATA' | tr -d '\r' |
+    sed -nE 's/^Requires-Dist: ((nvidia-[a-z0-9-]+|cuda-toolkit\[[a-z,]+\]) ?\(?==[0-9.]+).*/\1/p' | tr -d ' (')
+  [ ${#wanted[@]} -gt 0 ] || die "the metadata of $wheel names no NVIDIA package"
+  say "CUDA: downloading ${wanted[*]}"
+  preparePip
+  mkdir -p "$wheels"
+  "${pip[@]}" download -q --only-binary=:all: "${torchPlatform[@]}" -d "$wheels" "${wanted[@]}" ||
+    die "pip could not download the NVIDIA wheels that torch $torchVersion asks for: ${wanted[*]}"
+  rm -rf "$root/cuda.part"
+  mkdir -p "$root/cuda.part"
+  for one in "$wheels"/nvidia_*.whl "$wheel"; do
+    say "unpack: $(basename "$one")"
+    unzip -qo "$one" 'nvidia/*/lib/*.so*' 'torch/lib/libtorch_cuda*.so' 'torch/lib/libc10_cuda.so' 'torch/lib/libcaffe2_nvrtc.so' \
+      'torch/lib/libtorch_nvshmem.so' 'torch/lib/libgfortran*' -d "$root/cuda.part" 2>/dev/null || [ $? = 11 ]
+  done
+  [ -f "$root/cuda.part/torch/lib/libtorch_cuda.so" ] || die "the torch wheel holds no libtorch_cuda.so"
+  # The library that programs look for is put in its place last: it is there with all that it needs, or not at all.
+  mv "$root/cuda.part/torch/lib/libtorch_cuda.so" "$root/cuda.part/"
+  cp -rlf "$root/cuda.part/torch" "$root/cuda.part/nvidia" "$root/"
+  mv "$root/cuda.part/libtorch_cuda.so" "$root/torch/lib/"
+  touch "$root/cuda-complete"
+  rm -rf "$root/cuda.part" "$wheels"
+  say "CUDA: installed in $root"
 }
 
 hashOf() { sha256sum "$1" | cut -d' ' -f1; }
@@ -118,13 +168,17 @@ installDemoModel() {
 }
 
 withGui=1
+withCuda=0
+lpesOwnLibTorch=""
 for argument in "${lpesSetupArguments[@]:-$@}"; do
   case "$argument" in
     --no-gui) withGui=0 ;;
+    --cuda) withCuda=1 ;;
     '') ;;
     *) die "unknown option $argument" ;;
   esac
 done
 installPackages
 installLibTorch
+installCudaHalf
 installDemoModel
