@@ -36,6 +36,21 @@ std::string memoryTable(const json& memory) {
     return table.text();
 }
 
+/// What a rope type has beside its base.
+std::string ropeFields(const json& rope) {
+    std::string out;
+    const auto add = [&](const char* key, const char* words) {
+        if (rope.contains(key)) out += fmt::format(", {} {}", words, rope.at(key).dump());
+    };
+    if (rope.at("type") != "default" && rope.at("type") != "longrope" && rope.at("type") != "frequency_factors") {
+        add("factor", "factor");
+    }
+    add("original_context", "original context");
+    add("rotary_dim", "rotated values per head");
+    add("attention_factor", "attention factor");
+    return out;
+}
+
 }  // namespace
 
 std::string inspectText(const json& model) {
@@ -58,12 +73,32 @@ std::string inspectText(const json& model) {
     }
     out += fmt::format("\nRoPE: type {}, theta {} (from {})", rope.at("type").get<std::string>(),
                        rope.at("theta").dump(), rope.at("origin").get<std::string>());
-    if (rope.at("type") == "linear") out += fmt::format(", factor {}", rope.at("factor").dump());
-    out += fmt::format("; method {}\nPositions are divided by s.\n\n", model.value("method", "baseline"));
+    out += ropeFields(rope);
+    out += fmt::format("; method {}\n", model.value("method", "baseline"));
+    if (rope.contains("sliding")) {
+        const json& sliding = rope.at("sliding");
+        out += fmt::format("RoPE of sliding layers: type {}, theta {} (from {}){}\n",
+                           sliding.at("type").get<std::string>(), sliding.at("theta").dump(),
+                           sliding.at("origin").get<std::string>(), ropeFields(sliding));
+    }
+    if (model.contains("sliding_window")) {
+        const json& window = model.at("sliding_window");
+        out += fmt::format("Sliding window: {} tokens in layers {}\n", window.at("tokens").dump(),
+                           window.at("layers").dump());
+    }
+    out += fmt::format("Meaning: {}.\n\n", rope.at("meaning").get<std::string>());
     out += layersTable(model);
     if (model.contains("memory")) {
         out += fmt::format("\nMemory, estimated ({}):\n", model.at("memory").front().at("dtype").get<std::string>());
         out += memoryTable(model.at("memory"));
+    }
+    if (model.contains("fits")) {
+        const json& fits = model.at("fits");
+        const std::string free = formatBytes(fits.at("available_bytes").get<std::int64_t>());
+        out += fits.at("weights_fit").get<bool>()
+                   ? fmt::format("{} are free: the longest context that fits is {} tokens\n", free,
+                                 fits.at("longest_context").dump())
+                   : fmt::format("{} are free: the weights do not fit and would stay as they are stored\n", free);
     }
     for (const json& warning : model.at("warnings")) out += "\nWarning: " + warning.get<std::string>() + "\n";
     return out;

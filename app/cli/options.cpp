@@ -66,12 +66,13 @@ Result<void> requireModel(const std::string& model, const std::string& option) {
 void addRunningModelOptions(SettingFlags& flags, studies::ModelOptions& model, std::optional<int>& threads) {
     flags
         .add("--dtype", "TYPE",
-             "What to compute in: float32, bfloat16, or auto (bfloat16 where the processor does it natively) [auto]",
+             "What to compute in: float32, bfloat16, float16 (GPUs), or auto (bfloat16 where it is native) [auto]",
              toText(model.dtype), "LPES_DTYPE")
         ->group(kModelGroup);
     flags
-        .add("--device", "DEVICE", "Where to compute; cpu is the only one in this version [cpu]", toText(model.device),
-             "LPES_DEVICE")
+        .add("--device", "DEVICE",
+             "Where to compute: cpu, cuda:N, cuda:0+cuda:1 (layers shared), cuda:0,cuda:1 (a replica each) [cpu]",
+             toText(model.device), "LPES_DEVICE")
         ->group(kModelGroup);
     flags.add("--threads", "N", "Cores to use; auto: all [auto]", toOptionalNumber<int>(threads, 1, 4096))
         ->group(kModelGroup);
@@ -84,11 +85,12 @@ void addComputeOptions(SettingFlags& flags, studies::ComputeSettings& compute) {
         ->group(kModelGroup);
     flags
         .add("--dtype", "TYPE",
-             "What to compute in: float32, bfloat16, or auto (bfloat16 where the processor does it natively) [auto]",
+             "What to compute in: float32, bfloat16, float16 (GPUs), or auto (bfloat16 where it is native) [auto]",
              toText(compute.dtype), "LPES_DTYPE")
         ->group(kModelGroup);
     flags
-        .add("--device", "DEVICE", "Where to compute; cpu is the only one in this version [cpu]",
+        .add("--device", "DEVICE",
+             "Where to compute: cpu, cuda:N, cuda:0+cuda:1 (layers shared), cuda:0,cuda:1 (a replica each) [cpu]",
              toText(compute.device), "LPES_DEVICE")
         ->group(kModelGroup);
     flags

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
 #include <limits>
+#include <string>
 
 namespace lpes::model {
 
@@ -25,16 +27,21 @@ Result<std::optional<ComputeType>> parseComputeType(const std::string& text) {
     if (text == "auto") return std::optional<ComputeType>{};
     if (text == "float32") return std::optional{ComputeType::Float32};
     if (text == "bfloat16") return std::optional{ComputeType::BFloat16};
-    if (text == "float16") {
-        return fail(ErrorCode::Unsupported,
-                    "compute type 'float16' is not offered, because it is ten times slower than bfloat16 on a CPU; use "
-                    "float32 or bfloat16");
-    }
-    return fail(ErrorCode::Usage, fmt::format("'{}' is not a compute type; use auto, float32 or bfloat16", text));
+    if (text == "float16") return std::optional{ComputeType::Float16};
+    return fail(ErrorCode::Usage,
+                fmt::format("'{}' is not a compute type; use auto, float32, bfloat16 or float16", text));
 }
 
 std::string computeTypeName(ComputeType type) {
-    return type == ComputeType::Float32 ? "float32" : "bfloat16";
+    switch (type) {
+        case ComputeType::Float32:
+            return "float32";
+        case ComputeType::BFloat16:
+            return "bfloat16";
+        case ComputeType::Float16:
+            return "float16";
+    }
+    return "float32";
 }
 
 std::int64_t estimateActivationBytes(const ModelConfig& config, ComputeType type, int tokens) {
@@ -61,6 +68,29 @@ std::int64_t estimateKvCacheBytes(const ModelConfig& config, ComputeType type, i
 
 std::int64_t estimateWeightBytes(const ModelConfig& config, ComputeType type) {
     return toBytes(double(config.parameters) * bytesPerValue(type));
+}
+
+int longestContext(const ModelConfig& config, ComputeType type, std::int64_t bytes) {
+    int low = 0, high = config.contextLength;
+    while (low < high) {
+        const int middle = low + (high - low + 1) / 2;
+        if (estimateActivationBytes(config, type, middle) <= bytes) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return low;
+}
+
+std::optional<std::int64_t> availableMemory() {
+    std::ifstream info("/proc/meminfo");
+    std::string key, unit;
+    std::int64_t kilobytes = 0;
+    while (info >> key >> kilobytes >> unit) {
+        if (key == "MemAvailable:") return kilobytes * 1024;
+    }
+    return std::nullopt;
 }
 
 }  // namespace lpes::model

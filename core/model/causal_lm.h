@@ -22,7 +22,7 @@ namespace lpes::model {
 using rope::LayerScales;
 using text::TokenId;
 
-/// "auto", "float32" or "bfloat16". float16 is refused on a CPU, where it is ten times slower than bfloat16.
+/// "auto", "float32", "bfloat16" or "float16", which loading refuses on a CPU: it is ten times slower there.
 [[nodiscard]] Result<std::optional<ComputeType>> parseComputeType(const std::string& text);
 [[nodiscard]] std::string computeTypeName(ComputeType type);
 
@@ -35,7 +35,9 @@ enum class Residency {
 
 struct LoadOptions {
     std::optional<ComputeType> computeType;  ///< unset: bfloat16 where the processor does it natively, else float32
-    std::string device = "cpu";              ///< only "cpu" so far; anything else is Unsupported by name
+    /// "cpu"; "cuda:N"; "cuda:0+cuda:1" splits the layers over several GPUs; "cuda:0,cuda:1" has a replica on each,
+    /// which sessions take in turn. "cuda" is the first GPU, or as many as the model needs.
+    std::string device = "cpu";
     Residency residency = Residency::Automatic;
 };
 
@@ -215,5 +217,10 @@ class CausalLm {
 [[nodiscard]] std::int64_t estimateKvCacheBytes(const ModelConfig& config, ComputeType type, int tokens);
 /// Bytes of the weights in the compute type.
 [[nodiscard]] std::int64_t estimateWeightBytes(const ModelConfig& config, ComputeType type);
+/// The longest context, up to the model's own, whose estimated activations and cache fit into `bytes` beside the
+/// weights; 0 where not even one token does.
+[[nodiscard]] int longestContext(const ModelConfig& config, ComputeType type, std::int64_t bytes);
+/// Bytes of memory that the kernel could hand out without swapping; empty where it does not say.
+[[nodiscard]] std::optional<std::int64_t> availableMemory();
 
 }  // namespace lpes::model

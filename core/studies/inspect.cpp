@@ -193,7 +193,14 @@ Result<json> inspectModel(const std::string& model, const std::string& method, P
     json out = describeModel(*opened, *scales);
     out["method"] = method;
     out["tokenizer"] = tokenizerJson(*opened->weights, out["warnings"]);
-    out["memory"] = memoryJson(config, model::defaultComputeType());
+    const model::ComputeType type = model::defaultComputeType();
+    out["memory"] = memoryJson(config, type);
+    if (const auto available = model::availableMemory()) {
+        const std::int64_t left = *available - model::estimateWeightBytes(config, type);
+        out["fits"] = {{"available_bytes", *available},
+                       {"weights_fit", left > 0},
+                       {"longest_context", left > 0 ? model::longestContext(config, type, left) : 0}};
+    }
     return out;
 }
 

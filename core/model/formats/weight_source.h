@@ -19,8 +19,8 @@ enum class StorageType { F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q2_K, Q3_
 
 [[nodiscard]] std::string storageTypeName(StorageType type);
 
-/// What the decoder computes in.
-enum class ComputeType { Float32, BFloat16 };
+/// What the decoder computes in. Float16 is for GPUs; readers of files know the other two.
+enum class ComputeType { Float32, BFloat16, Float16 };
 
 /// A tensor in a mapped file, or some rows of one that holds several. `bytes` stays valid as long as the WeightSource.
 struct TensorView {

@@ -8,6 +8,7 @@ void probeLastRow(const at::Tensor& queries, const at::Tensor& keys, const Atten
                   std::span<const TokenSpan> spans, AttentionProbe& probe) {
     const at::Tensor row = lastRowProbabilities(queries.select(1, queries.size(1) - 1), keys, rule)
                                .mean(0, false, at::kDouble)
+                               .cpu()
                                .contiguous();
     const double* share = row.const_data_ptr<double>();
     std::vector<double>& shares = probe.shareByLayer.emplace_back();

@@ -12,12 +12,13 @@
 
 namespace lpes::model {
 
-at::Tensor Workspace::take(Slot slot, at::IntArrayRef shape, at::ScalarType type) {
-    at::Tensor& buffer = m_buffers[slot];
+at::Tensor Workspace::take(Slot slot, at::IntArrayRef shape, const at::TensorOptions& options) {
+    const at::Device device = options.device();
+    at::Tensor& buffer = m_buffers[device.is_cpu() ? -1 : device.index()][slot];
     const std::int64_t size = c10::multiply_integers(shape);
-    if (!buffer.defined() || buffer.numel() < size || buffer.scalar_type() != type) {
+    if (!buffer.defined() || buffer.numel() < size || buffer.dtype() != options.dtype()) {
         buffer.reset();
-        buffer = at::empty({size}, type);
+        buffer = at::empty({size}, options);
     }
     return buffer.narrow(0, 0, size).view(shape);
 }
@@ -32,11 +33,13 @@ PackedTokens Decoder::embed(std::span<const std::span<const text::TokenId>> prom
             tokens.positions.push_back(firstPosition + static_cast<std::int32_t>(i));
         }
     }
-    tokens.hidden = m_weights.storedEmbedding ? m_weights.storedEmbedding->gather(ids)
-                                              : at::embedding(m_weights.embedding, at::tensor(ids, at::kLong));
+    tokens.hidden =
+        m_weights.storedEmbedding
+            ? m_weights.storedEmbedding->gather(ids)
+            : at::embedding(m_weights.embedding, at::tensor(ids, at::kLong).to(m_weights.embedding.device()));
     if (m_config.embeddingScale != 1.0) {
         // transformers keeps the factor in the compute type.
-        tokens.hidden.mul_(at::full({}, m_config.embeddingScale, tokens.hidden.scalar_type()));
+        tokens.hidden.mul_(at::full({}, m_config.embeddingScale, tokens.hidden.options()));
     }
     return tokens;
 }
@@ -44,12 +47,12 @@ PackedTokens Decoder::embed(std::span<const std::span<const text::TokenId>> prom
 at::Tensor Decoder::project(const at::Tensor& input, const Projection& projection, Workspace::Slot slot) const {
     if (projection.packed.defined()) return packedProduct(input, projection.packed, projection.bias);
     if (projection.stored) {
-        at::Tensor out = m_workspace.take(slot, {input.size(0), projection.stored->rows()}, input.scalar_type());
+        at::Tensor out = m_workspace.take(slot, {input.size(0), projection.stored->rows()}, input.options());
         projection.stored->product(input, out);
         if (projection.bias.defined()) out.add_(projection.bias);
         return out;
     }
-    at::Tensor out = m_workspace.take(slot, {input.size(0), projection.weight.size(0)}, input.scalar_type());
+    at::Tensor out = m_workspace.take(slot, {input.size(0), projection.weight.size(0)}, input.options());
     if (projection.bias.defined()) {
         at::addmm_out(out, projection.bias, input, projection.weight.t());
     } else {
@@ -63,8 +66,11 @@ void Decoder::runLayer(int layer, PackedTokens& tokens, const RotaryTable& table
     const LayerWeights& weights = m_weights.layers[static_cast<std::size_t>(layer)];
     const std::int64_t heads = m_config.numHeads, kvHeads = m_config.numKvHeads, headDim = m_config.headDim;
     const std::int64_t hiddenSize = m_config.hiddenSize, inner = m_config.intermediateSize;
-    const at::ScalarType type = tokens.hidden.scalar_type();
-    const auto take = [&](Workspace::Slot slot, at::IntArrayRef shape) { return m_workspace.take(slot, shape, type); };
+    moveTo(tokens, m_weights.devices[static_cast<std::size_t>(layer)]);
+    const at::TensorOptions options = tokens.hidden.options();
+    const auto take = [&](Workspace::Slot slot, at::IntArrayRef shape) {
+        return m_workspace.take(slot, shape, options);
+    };
     std::int64_t count = tokens.hidden.size(0);
 
     at::Tensor normed = take(Workspace::kNormed, {count, hiddenSize});
@@ -112,8 +118,9 @@ void Decoder::runLayer(int layer, PackedTokens& tokens, const RotaryTable& table
 
     at::Tensor context = attended;
     if (rows.defined()) {
-        context = attended.index_select(0, rows);
-        tokens.hidden = tokens.hidden.index_select(0, rows);
+        const at::Tensor kept = rows.to(options.device());
+        context = attended.index_select(0, kept);
+        tokens.hidden = tokens.hidden.index_select(0, kept);
         count = rows.size(0);
         normed = normed.narrow(0, 0, count);
     }
@@ -136,6 +143,12 @@ void Decoder::runLayer(int layer, PackedTokens& tokens, const RotaryTable& table
     if (m_config.postNorms) {
         kernels::rmsNorm(tokens.pending, weights.postMlpNorm, m_config.rmsNormEps, tokens.pending);
     }
+}
+
+void Decoder::moveTo(PackedTokens& tokens, at::Device device) {
+    if (tokens.hidden.device() == device) return;
+    tokens.hidden = tokens.hidden.to(device);
+    if (tokens.pending.defined()) tokens.pending = tokens.pending.to(device);
 }
 
 void Decoder::settle(PackedTokens& tokens) {
@@ -166,7 +179,7 @@ at::Tensor Decoder::logits(const at::Tensor& hidden) const {
     const at::Tensor normed = at::empty_like(hidden);
     kernels::rmsNorm(hidden, m_weights.finalNorm, m_config.rmsNormEps, normed);
     const at::Tensor logits = project(normed, m_weights.head, Workspace::kLogits).to(at::kFloat);
-    return softcapped(logits, m_config.logitSoftcap);
+    return softcapped(logits, m_config.logitSoftcap).cpu();
 }
 
 }  // namespace lpes::model

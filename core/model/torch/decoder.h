@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <stop_token>
 #include <vector>
@@ -23,12 +24,14 @@ namespace lpes::model {
 class Workspace {
   public:
     enum Slot { kNormed, kQ, kK, kV, kQkv0, kQkv1, kQkv2, kAttended, kGate, kUp, kActivated, kDelta, kLogits, kSlots };
-    /// A contiguous tensor of that shape; its content is whatever the slot held.
-    [[nodiscard]] at::Tensor take(Slot slot, at::IntArrayRef shape, at::ScalarType type);
+    /// A contiguous tensor of that shape; its content is whatever the slot held on that device.
+    [[nodiscard]] at::Tensor take(Slot slot, at::IntArrayRef shape, const at::TensorOptions& options);
+    /// Gives the memory back.
+    void clear() { m_buffers.clear(); }
     [[nodiscard]] BlockAttentionScratch& attention() { return m_attention; }
 
   private:
-    std::array<at::Tensor, kSlots> m_buffers;
+    std::map<int, std::array<at::Tensor, kSlots>> m_buffers;  ///< by device index; −1: CPU
     BlockAttentionScratch m_attention;
 };
 
@@ -79,10 +82,11 @@ class Decoder {
     void runLayers(PackedTokens& tokens, const std::vector<RotaryTable>& tables, const std::stop_token& stop,
                    KvCache* cache = nullptr, const at::Tensor& rows = {}, const AttentionObserver& observer = {}) const;
 
-    /// Logits of hidden rows [R, E] → [R, V] float32.
+    /// Logits of hidden rows [R, E] → [R, V] float32 on the CPU. Valid until the workspace is used again.
     [[nodiscard]] at::Tensor logits(const at::Tensor& hidden) const;
 
   private:
+    static void moveTo(PackedTokens& tokens, at::Device device);
     /// [N, in] → [N, out], in `slot` unless the product makes its own tensor.
     at::Tensor project(const at::Tensor& input, const Projection& projection, Workspace::Slot slot) const;
 

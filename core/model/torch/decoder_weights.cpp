@@ -6,9 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <string>
 
@@ -26,17 +24,6 @@ std::int64_t elements(const TensorView& view) {
     std::int64_t count = 1;
     for (const std::int64_t extent : view.shape) count *= extent;
     return count;
-}
-
-/// Bytes that the kernel could hand out without swapping; empty where it does not say.
-std::optional<std::int64_t> availableMemory() {
-    std::ifstream info("/proc/meminfo");
-    std::string key, unit;
-    std::int64_t kilobytes = 0;
-    while (info >> key >> kilobytes >> unit) {
-        if (key == "MemAvailable:") return kilobytes * 1024;
-    }
-    return std::nullopt;
 }
 
 /// What is too small to be worth keeping as stored, and small enough to fit anywhere.
@@ -65,10 +52,12 @@ Result<void> checkMemory(const WeightSource& source, ComputeType type, bool asSt
 class Loader {
   public:
     Loader(const std::shared_ptr<const WeightSource>& source, ComputeType type, bool asStored,
-           ProgressObserver& observer, const std::stop_token& stop)
+           const std::vector<at::Device>& devices, ProgressObserver& observer, const std::stop_token& stop)
         : m_source(source),
           m_type(type),
           m_asStored(asStored),
+          m_devices(devices),
+          m_device(devices.front()),
           m_observer(observer),
           m_stop(stop),
           m_total(static_cast<std::int64_t>(source->names().size())) {}
@@ -77,19 +66,24 @@ class Loader {
         DecoderWeights weights;
         const ModelConfig& config = m_source->config();
         weights.asStored = m_asStored;
+        weights.devices = m_devices;
         Projection embedding;
         if (auto r = projection("embedding", embedding, false); !r) return fail(r.error());
+        weights.head = embedding;
+        m_device = m_devices.back();
         if (auto r = norm("final_norm", weights.finalNorm); !r) return fail(r.error());
         if (m_source->find("head")) {
+            weights.head = {};
             if (auto r = projection("head", weights.head, false); !r) return fail(r.error());
-        } else {
-            weights.head = embedding;
+        } else if (m_devices.front() != m_devices.back()) {
+            weights.head.weight = embedding.weight.to(m_device);
         }
         weights.embedding = embedding.weight;
         weights.storedEmbedding = embedding.stored;
         weights.layers.resize(static_cast<std::size_t>(config.numLayers));
         for (int index = 0; index < config.numLayers; ++index) {
             LayerWeights& layer = weights.layers[static_cast<std::size_t>(index)];
+            m_device = m_devices[static_cast<std::size_t>(index)];
             const std::string prefix = fmt::format("layer.{}.", index);
             if (auto r = norms(prefix, layer); !r) return fail(r.error());
             if (auto r = projections(prefix, {"q", "k", "v"}, layer.qkv); !r) return fail(r.error());
@@ -113,6 +107,18 @@ class Loader {
         if (m_stop.stop_requested()) return fail(ErrorCode::Failed, kStoppedMessage);
         m_observer.progressed({"loading weights", ++m_done, m_total, 0.0, -1.0});
         return {};
+    }
+
+    /// The type that a tensor is read in: the formats know no float16 of ours, which is rounded on the device.
+    static ComputeType readType(ComputeType type) { return type == ComputeType::Float16 ? ComputeType::Float32 : type; }
+
+    /// The bytes of the file can be used where they are.
+    bool isDirect(const std::string& name, ComputeType type) const {
+        return m_device.is_cpu() && !m_source->direct(name, type).empty();
+    }
+
+    at::Tensor placed(const at::Tensor& read, ComputeType type) const {
+        return m_device.is_cpu() ? read : read.to(m_device).to(scalarType(type));
     }
 
     /// Rows of large tensors on all cores; the file's pages are given back.
@@ -157,7 +163,8 @@ class Loader {
     Result<void> tensor(const std::string& name, at::Tensor& target, ComputeType type) {
         const auto found = view(name);
         if (!found) return fail(found.error());
-        if (const auto bytes = m_source->direct(name, type); !bytes.empty()) {
+        if (isDirect(name, type)) {
+            const auto bytes = m_source->direct(name, type);
             if (auto r = step(); !r) return r;
             if (auto r = m_source->checkFinite(name); !r) return r;
             // Never written to: the mapping is read-only, and every weight is an input only.
@@ -167,14 +174,16 @@ class Loader {
             m_residentBytes += static_cast<std::int64_t>(bytes.size());
             return {};
         }
-        target = at::empty((*found)->shape, scalarType(type));
+        const at::Tensor read = at::empty((*found)->shape, scalarType(readType(type)));
+        auto done = readInto(name, readType(type), read);
+        target = placed(read, type);
         m_residentBytes += static_cast<std::int64_t>(target.nbytes());
-        return readInto(name, type, target);
+        return done;
     }
 
     /// Takes no more memory in the end: the plain copy goes.
     void pack(Projection& target) const {
-        if (m_type != ComputeType::BFloat16 || !hasPackedWeights()) return;
+        if (m_type != ComputeType::BFloat16 || !m_device.is_cpu() || !hasPackedWeights()) return;
         target.packed = packWeight(target.weight);
         target.weight.reset();
     }
@@ -192,7 +201,7 @@ class Loader {
     }
 
     Result<void> projection(const std::string& name, Projection& target, bool packs = true) {
-        const bool direct = !m_source->direct(name, m_type).empty();
+        const bool direct = isDirect(name, m_type);
         if (m_asStored && !direct) {
             if (auto r = keepStored({name}, target); !r) return r;
         } else {
@@ -206,8 +215,8 @@ class Loader {
     /// Several projections of the same input: side by side where the bytes can be used as they are, else as one matrix.
     Result<void> projections(const std::string& prefix, const std::vector<std::string>& names,
                              std::vector<Projection>& target) {
-        const auto isDirect = [&](const std::string& name) { return !m_source->direct(prefix + name, m_type).empty(); };
-        if (std::all_of(names.begin(), names.end(), isDirect)) {
+        const auto direct = [&](const std::string& name) { return isDirect(prefix + name, m_type); };
+        if (std::all_of(names.begin(), names.end(), direct)) {
             for (const std::string& name : names) {
                 if (auto r = projection(prefix + name, target.emplace_back()); !r) return r;
             }
@@ -238,20 +247,23 @@ class Loader {
                 shape[0] += (*found)->shape[0];
             }
         }
-        target = at::empty(shape, scalarType(m_type));
-        m_residentBytes += static_cast<std::int64_t>(target.nbytes());
+        const at::Tensor read = at::empty(shape, scalarType(readType(m_type)));
         std::int64_t row = 0;
         for (const std::string& name : names) {
             const std::int64_t rows = m_source->find(prefix + name + suffix)->shape[0];
-            if (auto r = readInto(prefix + name + suffix, m_type, target.narrow(0, row, rows)); !r) return r;
+            if (auto r = readInto(prefix + name + suffix, readType(m_type), read.narrow(0, row, rows)); !r) return r;
             row += rows;
         }
+        target = placed(read, m_type);
+        m_residentBytes += static_cast<std::int64_t>(target.nbytes());
         return {};
     }
 
     std::shared_ptr<const WeightSource> m_source;
     ComputeType m_type;
     bool m_asStored;
+    const std::vector<at::Device>& m_devices;
+    at::Device m_device;  ///< of what is being read
     ProgressObserver& m_observer;
     const std::stop_token& m_stop;
     std::int64_t m_done = 0, m_total = 0, m_residentBytes = 0;
@@ -260,7 +272,28 @@ class Loader {
 }  // namespace
 
 at::ScalarType scalarType(ComputeType type) {
-    return type == ComputeType::BFloat16 ? at::kBFloat16 : at::kFloat;
+    switch (type) {
+        case ComputeType::BFloat16:
+            return at::kBFloat16;
+        case ComputeType::Float16:
+            return at::kHalf;
+        case ComputeType::Float32:
+            return at::kFloat;
+    }
+    return at::kFloat;
+}
+
+std::vector<std::int64_t> bytesByLayer(const WeightSource& source, ComputeType type) {
+    const auto width = static_cast<std::int64_t>(c10::elementSize(scalarType(type)));
+    std::vector<std::int64_t> bytes(static_cast<std::size_t>(source.config().numLayers), 0);
+    for (const std::string& name : source.names()) {
+        std::size_t layer = name == "embedding" ? 0 : bytes.size() - 1;
+        if (name.rfind("layer.", 0) == 0) layer = static_cast<std::size_t>(std::stoi(name.substr(6)));
+        bytes[layer] += elements(*source.find(name)) * width;
+        // A tied head is at the other end: a model on several devices has its embedding twice.
+        if (name == "embedding" && source.config().tiedHead) bytes.back() += elements(*source.find(name)) * width;
+    }
+    return bytes;
 }
 
 at::Tensor Projection::dense() const {
@@ -269,11 +302,16 @@ at::Tensor Projection::dense() const {
 }
 
 Result<DecoderWeights> loadDecoderWeights(const std::shared_ptr<const WeightSource>& source, ComputeType type,
-                                          Residency residency, ProgressObserver& observer,
-                                          const std::stop_token& stop) {
+                                          Residency residency, const std::vector<at::Device>& devices,
+                                          ProgressObserver& observer, const std::stop_token& stop) {
     return guarded("loading the weights", [&]() -> Result<DecoderWeights> {
         // Whatever mode the caller is in: a tensor made inside InferenceMode could never take part in autograd.
         const c10::InferenceMode off(false);
+        const bool onCpu = devices.front().is_cpu();
+        if (!onCpu && residency == Residency::AsStored) {
+            return fail(ErrorCode::Unsupported, "weights stay as they are stored on the CPU only; dequantise them");
+        }
+        if (!onCpu) return Loader(source, type, false, devices, observer, stop).run();
         bool asStored = residency == Residency::AsStored;
         auto fits = checkMemory(*source, type, asStored);
         if (!fits && residency == Residency::Automatic && checkMemory(*source, type, true)) {
@@ -283,7 +321,7 @@ Result<DecoderWeights> loadDecoderWeights(const std::shared_ptr<const WeightSour
             asStored = true;
         }
         if (!fits) return fail(fits.error());
-        return Loader(source, type, asStored, observer, stop).run();
+        return Loader(source, type, asStored, devices, observer, stop).run();
     });
 }
 

@@ -53,18 +53,26 @@ struct DecoderWeights {
     std::vector<LayerWeights> layers;
     std::int64_t residentBytes = 0;  ///< of distinct tensors, mapped ones included
     bool asStored = false;           ///< matrices stay as their file has them
+    /// [L] where each layer is; the embedding is with the first, the final norm and the head with the last.
+    std::vector<at::Device> devices;
 };
 
 [[nodiscard]] at::ScalarType scalarType(ComputeType type);
 
-/// Reads every tensor, rows of large ones on all cores. kStoppedMessage when stopped between tensors; otherwise what
-/// WeightSource::read answers. The mapped file stays open as long as a tensor uses it.
+/// Reads every tensor, rows of large ones on all cores, and sends it to its layer's device. kStoppedMessage when
+/// stopped between tensors; otherwise what WeightSource::read answers. The mapped file stays open as long as a tensor
+/// uses it.
 ///
-/// `residency`: Dequantised is OutOfMemory before anything is allocated when what has to be copied is more than the
-/// memory that is available, naming both numbers; Automatic leaves the matrices as they are stored in that case, and
-/// says so to the observer; AsStored always leaves them.
+/// `devices` has one entry per layer; beside the CPU nothing stays as stored. `residency`: Dequantised is OutOfMemory
+/// before anything is allocated when what has to be copied is more than the memory that is available, naming both
+/// numbers; Automatic leaves the matrices as they are stored in that case, and says so to the observer; AsStored always
+/// leaves them.
 [[nodiscard]] Result<DecoderWeights> loadDecoderWeights(const std::shared_ptr<const WeightSource>& source,
                                                         ComputeType type, Residency residency,
+                                                        const std::vector<at::Device>& devices,
                                                         ProgressObserver& observer, const std::stop_token& stop);
+
+/// Bytes of every tensor in the compute type by the layer that it is with (as in DecoderWeights::devices): [L].
+[[nodiscard]] std::vector<std::int64_t> bytesByLayer(const WeightSource& source, ComputeType type);
 
 }  // namespace lpes::model

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/model/torch/device_kernels.h"
 #include "core/model/torch/processor.h"
 #include "core/model/torch/row_kernels.h"
 
@@ -66,6 +67,7 @@ const AttentionKernels& attentionKernels() {
 
 void addRmsNorm(const at::Tensor& x, const at::Tensor& delta, const at::Tensor& weight, double eps,
                 const at::Tensor& out) {
+    if (!x.is_cpu()) return device_kernels::addRmsNorm(x, delta, weight, eps, out);
     const std::int64_t size = x.size(1);
     const bool wide = weight.scalar_type() != x.scalar_type();
     withType(x, [&](auto tag) {
@@ -84,6 +86,7 @@ void addRmsNorm(const at::Tensor& x, const at::Tensor& delta, const at::Tensor& 
 }
 
 void normHeads(const at::Tensor& x, const at::Tensor& weight, double eps) {
+    if (!x.is_cpu()) return device_kernels::normHeads(x, weight, eps);
     const std::int64_t headDim = weight.size(0), heads = x.size(1) / headDim;
     const bool wide = weight.scalar_type() != x.scalar_type();
     withType(x, [&](auto tag) {
@@ -108,6 +111,7 @@ void rmsNorm(const at::Tensor& x, const at::Tensor& weight, double eps, const at
 }
 
 void gatedActivation(Activation activation, const at::Tensor& gate, const at::Tensor& up, const at::Tensor& out) {
+    if (!gate.is_cpu()) return device_kernels::gatedActivation(activation, gate, up, out);
     const std::int64_t size = gate.size(1);
     withType(gate, [&](auto tag) {
         using T = decltype(tag);
@@ -122,6 +126,7 @@ void gatedActivation(Activation activation, const at::Tensor& gate, const at::Te
 void rotateAndSplit(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const RotaryTable& table,
                     std::span<const std::int32_t> tableRows, const at::Tensor& qOut, const at::Tensor& kOut,
                     const at::Tensor& vOut) {
+    if (!q.is_cpu()) return device_kernels::rotateAndSplit(q, k, v, table, tableRows, qOut, kOut, vOut);
     const std::int64_t headDim = qOut.size(2);
     withType(q, [&](auto tag) {
         using T = decltype(tag);

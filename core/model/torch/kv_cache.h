@@ -11,7 +11,8 @@ namespace lpes::model {
 /// Rotated keys and values of the tokens so far, per layer, with room ahead. thread-compatible.
 class KvCache {
   public:
-    KvCache(const ModelConfig& config, at::ScalarType type);
+    /// `devices` [L]: where each layer's keys and values live.
+    KvCache(const ModelConfig& config, at::ScalarType type, std::vector<at::Device> devices);
 
     /// Makes room for `tokens` tokens, keeping the first `keep`. Room grows by half at least, up to the context length.
     void reserve(int tokens, int keep);
@@ -24,6 +25,7 @@ class KvCache {
   private:
     int m_kvHeads, m_headDim, m_contextLength;
     at::ScalarType m_type;
+    std::vector<at::Device> m_devices;
     int m_room = 0;
     std::vector<at::Tensor> m_keys, m_values;
 };

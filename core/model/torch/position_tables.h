@@ -2,11 +2,12 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <span>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/model/model_config.h"
@@ -31,7 +32,9 @@ class PositionTables {
   public:
     /// `maxTables` bounds how many tables are remembered (least recently used ones go first); it is raised to what one
     /// pass needs where that is more. `config` outlives it.
-    PositionTables(const ModelConfig& config, at::ScalarType type, std::size_t maxTables = 128);
+    /// `devices`: where each layer is; empty: all on the CPU.
+    PositionTables(const ModelConfig& config, at::ScalarType type, std::vector<at::Device> devices = {},
+                   std::size_t maxTables = 128);
 
     /// One table per layer for prompts of `lengths` tokens, packed one behind the other from position 0 (a single
     /// length: the sequence's, wherever its new tokens begin). Empty scales mean 1 for every layer. Valid until the
@@ -47,16 +50,24 @@ class PositionTables {
         std::int64_t rows = 0;
         std::uint64_t lastUse = 0;
     };
-    using Key = std::tuple<bool, int, double>;  ///< of sliding layers, length variant, scale
+    /// Which embedding of the model, where, and by which scale.
+    struct Kind {
+        bool sliding = false;
+        int device = -1;  ///< −1: CPU
+        double scale = 1.0;
+        auto operator<=>(const Kind&) const = default;
+    };
+    using Key = std::pair<Kind, int>;  ///< and length variant
 
-    [[nodiscard]] const RotaryTable& table(bool sliding, std::int64_t length, int variant, double scale,
-                                           std::int64_t rows);
-    [[nodiscard]] RotaryTable mixed(bool sliding, double scale, std::span<const std::int64_t> lengths);
-    void grow(Entry& entry, const rope::RopeConfig& rope, int length, double scale, std::int64_t rows) const;
+    [[nodiscard]] const rope::RopeConfig& ropeOf(const Kind& kind) const;
+    [[nodiscard]] const RotaryTable& table(const Kind& kind, int variant, std::int64_t length);
+    [[nodiscard]] RotaryTable mixed(const Kind& kind, std::span<const std::int64_t> lengths);
+    void grow(Entry& entry, const Kind& kind, std::int64_t rows) const;
     void forgetOld();
 
     const ModelConfig& m_config;
     at::ScalarType m_type;
+    std::vector<at::Device> m_devices;
     std::size_t m_maxTables;
     std::uint64_t m_clock = 0;
     std::map<Key, Entry> m_tables;

@@ -25,6 +25,21 @@ Result<void> checkLength(std::size_t tokens, const char* what, const ModelConfig
                             what, tokens, config.contextLength));
 }
 
+Result<void> checkMemoryFor(std::size_t tokens, bool cached, const ModelConfig& config, ComputeType type) {
+    constexpr std::int64_t kSmallPass = std::int64_t{512} << 20;
+    const auto count = static_cast<int>(tokens);
+    const std::int64_t cache = cached ? 0 : estimateKvCacheBytes(config, type, count);
+    const std::int64_t needed = estimateActivationBytes(config, type, count) - cache;
+    if (needed <= kSmallPass) return {};
+    const auto available = availableMemory();
+    if (!available || needed <= *available) return {};
+    return fail(
+        ErrorCode::OutOfMemory,
+        fmt::format("{} tokens need about {} MiB beside the weights and {} MiB are free; about {} tokens fit (no "
+                    "length is changed in silence)",
+                    tokens, needed >> 20, *available >> 20, longestContext(config, type, *available)));
+}
+
 Result<void> checkScoredPrompt(const ScoredPrompt& prompt, const ModelConfig& config) {
     if (auto r = checkIds(prompt.prompt, "prompt", config); !r) return r;
     if (auto r = checkIds(prompt.answer, "answer", config); !r) return r;

@@ -13,6 +13,10 @@ namespace lpes::model {
 [[nodiscard]] Result<void> checkIds(std::span<const TokenId> ids, const char* what, const ModelConfig& config);
 [[nodiscard]] Result<void> checkLength(std::size_t tokens, const char* what, const ModelConfig& config);
 
+/// OutOfMemory, with the longest context that fits, when a pass of that many tokens (`cached`: which are all kept for
+/// generation) is estimated to need more memory than is free. Small passes are let through without looking.
+[[nodiscard]] Result<void> checkMemoryFor(std::size_t tokens, bool cached, const ModelConfig& config, ComputeType type);
+
 /// Prompt, answer and their common length.
 [[nodiscard]] Result<void> checkScoredPrompt(const ScoredPrompt& prompt, const ModelConfig& config);
 

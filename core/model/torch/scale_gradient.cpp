@@ -51,7 +51,7 @@ at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
     }
     const at::Tensor keys = k.repeat_interleave(group, 1), values = v.repeat_interleave(group, 1);
     const at::Tensor scores = softcapped(at::matmul(q, keys.transpose(2, 3)).to(at::kFloat) * rule.scale, rule.softcap);
-    at::Tensor visible = at::ones({tokens, tokens}, at::kBool).tril();
+    at::Tensor visible = at::ones({tokens, tokens}, q.options().dtype(at::kBool)).tril();
     if (rule.window > 0) visible = visible.triu(1 - rule.window);
     const at::Tensor shares = at::softmax(scores.masked_fill(visible.logical_not(), -INFINITY), 3);
     return at::matmul(shares.to(v.scalar_type()), values);
@@ -77,18 +77,21 @@ ScaleGradient differentiateScales(const ModelConfig& config, const DecoderWeight
     const at::Tensor scale = at::tensor(scales, at::kDouble).requires_grad_(true);
     const at::Tensor positions = at::arange(tokens, at::kDouble).unsqueeze(1);
 
-    at::Tensor x = weights.storedEmbedding ? weights.storedEmbedding->gather(ids)
-                                           : at::embedding(weights.embedding, at::tensor(ids, at::kLong));
-    if (config.embeddingScale != 1.0) x = x * at::full({}, config.embeddingScale, x.scalar_type());
+    at::Tensor x = weights.storedEmbedding
+                       ? weights.storedEmbedding->gather(ids)
+                       : at::embedding(weights.embedding, at::tensor(ids, at::kLong).to(weights.devices.front()));
+    if (config.embeddingScale != 1.0) x = x * at::full({}, config.embeddingScale, x.options());
     for (int index = 0; index < config.numLayers; ++index) {
         if (stop.stop_requested()) throw StopRequested{};
         const LayerWeights& layer = weights.layers[static_cast<std::size_t>(index)];
         const rope::RopeConfig& rope = config.ropeOf(index);
+        const at::Device device = weights.devices[static_cast<std::size_t>(index)];
+        x = x.to(device);
         const at::Tensor frequencies =
             at::tensor(rope::inverseFrequencies(rope, static_cast<int>(tokens)), at::kDouble);
         const at::Tensor angles = positions / scale[index] * frequencies;
-        const at::Tensor cos = (angles.cos() * rope.attentionFactor).to(at::kFloat);
-        const at::Tensor sin = (angles.sin() * rope.attentionFactor).to(at::kFloat);
+        const at::Tensor cos = (angles.cos() * rope.attentionFactor).to(at::kFloat).to(device);
+        const at::Tensor sin = (angles.sin() * rope.attentionFactor).to(at::kFloat).to(device);
         const auto qkv = projectAll(rmsNorm(x, layer.attentionNorm, eps), layer.qkv, {queryWidth, keyWidth, keyWidth});
         at::Tensor queries = qkv[0].contiguous(), keys = qkv[1].contiguous();
         if (config.queryKeyNorm) {
@@ -108,7 +111,7 @@ ScaleGradient differentiateScales(const ModelConfig& config, const DecoderWeight
     }
     const at::Tensor rows = rmsNorm(x.narrow(0, tokens - answers, answers), weights.finalNorm, eps);
     const at::Tensor logits = softcapped(project(rows, weights.head).to(at::kFloat), config.logitSoftcap);
-    const at::Tensor logProbs = at::log_softmax(logits, 1);
+    const at::Tensor logProbs = at::log_softmax(logits.cpu(), 1);
     const std::vector<std::int64_t> targets(prompt.answer.begin(), prompt.answer.end());
     const at::Tensor nll = -logProbs.gather(1, at::tensor(targets, at::kLong).unsqueeze(1)).mean();
     if (stop.stop_requested()) throw StopRequested{};

@@ -1,6 +1,7 @@
 #include "core/model/torch/torch_errors.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/CachingDeviceAllocator.h>
 #include <fmt/format.h>
 
 #include <exception>
@@ -22,7 +23,16 @@ Error outOfMemory(const char* task, std::string detail) {
 
 bool isAllocationFailure(const std::string& words) {
     return words.find("can't allocate memory") != std::string::npos ||
-           words.find("not enough memory") != std::string::npos;
+           words.find("not enough memory") != std::string::npos || words.find("out of memory") != std::string::npos;
+}
+
+/// What LibTorch keeps of a GPU for later goes back to it: another program, or a smaller batch, may need it.
+void giveBackGpuMemory() {
+    try {
+        if (at::globalContext().hasCUDA()) c10::getDeviceAllocator(c10::kCUDA)->emptyCache();
+    } catch (const std::exception&) {
+        // There is nothing left to do about it, and the failure that is being reported matters more.
+    }
 }
 
 }  // namespace
@@ -36,7 +46,10 @@ Error errorOfCurrentException(const char* task) {
         return outOfMemory(task, error.what());
     } catch (const c10::Error& error) {
         const std::string words = error.what_without_backtrace();
-        if (isAllocationFailure(words)) return outOfMemory(task, words);
+        if (isAllocationFailure(words)) {
+            giveBackGpuMemory();
+            return outOfMemory(task, words);
+        }
         return {ErrorCode::Failed, fmt::format("{} failed inside LibTorch; the log has its words", task), words, {}};
     } catch (const std::exception& error) {
         return {

@@ -65,6 +65,9 @@ void TorchSession::resetSequence() {
 Result<std::vector<float>> TorchSession::advance(std::span<const TokenId> ids, std::stop_token stop) {
     if (auto r = checkIds(ids, "continuation", config()); !r) return fail(r.error());
     if (auto r = checkLength(m_sequence.size() + ids.size(), "sequence", config()); !r) return fail(r.error());
+    if (ids.size() > 1) {
+        if (auto r = checkMemory(m_sequence.size() + ids.size(), true); !r) return fail(r.error());
+    }
     return computing("generating", m_threads, [&]() -> Result<std::vector<float>> {
         std::vector<TokenId> sequence = m_sequence;
         sequence.insert(sequence.end(), ids.begin(), ids.end());

@@ -3,10 +3,15 @@
 #include <fmt/format.h>
 #include <torch/version.h>
 
+#include <atomic>
+#include <numeric>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/model/torch/decoder_weights.h"
+#include "core/model/torch/devices.h"
+#include "core/model/torch/placement.h"
 #include "core/model/torch/processor.h"
 #include "core/model/torch/torch_errors.h"
 #include "core/model/torch/torch_session.h"
@@ -14,22 +19,56 @@
 namespace lpes::model {
 namespace {
 
+/// One or several copies of a model; sessions take them in turn.
 class TorchCausalLm final : public CausalLm {
   public:
-    explicit TorchCausalLm(std::shared_ptr<const LoadedModel> model) : m_model(std::move(model)) {}
+    TorchCausalLm(std::vector<std::shared_ptr<const LoadedModel>> replicas, std::string device)
+        : m_replicas(std::move(replicas)), m_device(std::move(device)) {}
 
-    const ModelConfig& config() const override { return m_model->config; }
-    ComputeType computeType() const override { return m_model->type; }
-    std::string device() const override { return "cpu"; }
+    const ModelConfig& config() const override { return m_replicas.front()->config; }
+    ComputeType computeType() const override { return m_replicas.front()->type; }
+    std::string device() const override { return m_device; }
     std::unique_ptr<ModelSession> newSession(int threads) const override {
-        return std::make_unique<TorchSession>(m_model, threads);
+        return std::make_unique<TorchSession>(m_replicas[m_next++ % m_replicas.size()], threads);
     }
-    std::int64_t residentBytes() const override { return m_model->weights.residentBytes; }
-    bool keepsWeightsAsStored() const override { return m_model->weights.asStored; }
+    std::int64_t residentBytes() const override {
+        return m_replicas.front()->weights.residentBytes * static_cast<std::int64_t>(m_replicas.size());
+    }
+    bool keepsWeightsAsStored() const override { return m_replicas.front()->weights.asStored; }
 
   private:
-    std::shared_ptr<const LoadedModel> m_model;
+    std::vector<std::shared_ptr<const LoadedModel>> m_replicas;
+    std::string m_device;
+    mutable std::atomic<std::size_t> m_next = 0;
 };
+
+Result<std::vector<at::Device>> placeLayers(const WeightSource& weights, const Placement& placement, ComputeType type) {
+    const ModelConfig& config = weights.config();
+    const auto layers = static_cast<std::size_t>(config.numLayers);
+    if (placement.front().is_cpu()) return std::vector<at::Device>(layers, at::Device(at::kCPU));
+    std::vector<std::int64_t> freeBytes;
+    for (const at::Device& device : placement) {
+        const auto memory = gpuMemory(device.index());
+        if (!memory) return fail(memory.error());
+        freeBytes.push_back(memory->freeBytes);
+    }
+    const std::vector<std::int64_t> bytes = bytesByLayer(weights, type);
+    std::vector<at::Device> devices = spreadLayers(placement, freeBytes, bytes);
+    if (!devices.empty()) return devices;
+    const auto sum = [](const std::vector<std::int64_t>& values) {
+        return std::accumulate(values.begin(), values.end(), std::int64_t{0});
+    };
+    return fail(
+        ErrorCode::OutOfMemory,
+        fmt::format("the weights of '{}' need {} MiB in {} and {} MiB are free on {}; share the layers of the model "
+                    "over more GPUs (cuda:0+cuda:1), or use the CPU",
+                    config.name, sum(bytes) >> 20, computeTypeName(type), sum(freeBytes) >> 20,
+                    placement.size() == 1 ? placement.front().str() : "these GPUs"));
+}
+
+ComputeType computeTypeFor(const LoadOptions& options, bool onCpu) {
+    return options.computeType.value_or(onCpu ? defaultComputeType() : ComputeType::BFloat16);
+}
 
 }  // namespace
 
@@ -42,7 +81,14 @@ std::string libTorchVersion() {
 }
 
 std::string deviceDescription(const std::string& device) {
-    return device == "cpu" ? processor().description() : device;
+    if (device == "cpu") return processor().description();
+    std::string names;
+    for (const Gpu& gpu : discoverGpus().gpus) {
+        const std::string index = fmt::format("cuda:{}", gpu.index);
+        if (device != "cuda" && device.find(index) == std::string::npos) continue;
+        names += fmt::format("{}{} {}", names.empty() ? "" : ", ", index, gpu.name);
+    }
+    return names.empty() ? device : fmt::format("{} (driver {})", names, discoverGpus().driverVersion);
 }
 
 ComputeType defaultComputeType() {
@@ -50,24 +96,44 @@ ComputeType defaultComputeType() {
 }
 
 std::vector<std::string> availableDevices() {
-    return {"cpu"};
+    std::vector<std::string> devices{"cpu"};
+    if (discoverGpus().gpus.empty() || !loadGpuSupport().empty()) return devices;
+    for (const Gpu& gpu : discoverGpus().gpus) devices.push_back(fmt::format("cuda:{}", gpu.index));
+    return devices;
 }
 
 Result<std::shared_ptr<const CausalLm>> loadCausalLm(std::shared_ptr<const WeightSource> weights,
                                                      const LoadOptions& options, ProgressObserver& observer,
                                                      std::stop_token stop) {
-    if (options.device != "cpu") {
+    auto placements = parseDevices(options.device, static_cast<int>(discoverGpus().gpus.size()));
+    if (!placements) return fail(placements.error());
+    const bool onCpu = placements->front().front().is_cpu();
+    const ComputeType type = computeTypeFor(options, onCpu);
+    if (onCpu && type == ComputeType::Float16) {
         return fail(ErrorCode::Unsupported,
-                    fmt::format("the device '{}' is not supported by this version; use cpu", options.device));
+                    "compute type 'float16' is not offered on a CPU, where it is ten times slower than bfloat16; use "
+                    "float32 or bfloat16");
+    }
+    if (!onCpu) {
+        if (const std::string problem = loadGpuSupport(); !problem.empty()) {
+            return fail(ErrorCode::Unsupported,
+                        fmt::format("the device '{}' cannot be used: {}; use cpu", options.device, problem));
+        }
     }
     return guarded("loading the model", [&]() -> Result<std::shared_ptr<const CausalLm>> {
-        auto model = std::make_shared<LoadedModel>();
-        model->config = weights->config();
-        model->type = options.computeType.value_or(defaultComputeType());
-        auto loaded = loadDecoderWeights(weights, model->type, options.residency, observer, stop);
-        if (!loaded) return fail(loaded.error());
-        model->weights = std::move(*loaded);
-        return std::make_shared<const TorchCausalLm>(std::move(model));
+        std::vector<std::shared_ptr<const LoadedModel>> replicas;
+        for (const Placement& placement : *placements) {
+            const auto devices = placeLayers(*weights, placement, type);
+            if (!devices) return fail(devices.error());
+            auto model = std::make_shared<LoadedModel>();
+            model->config = weights->config();
+            model->type = type;
+            auto loaded = loadDecoderWeights(weights, type, options.residency, *devices, observer, stop);
+            if (!loaded) return fail(loaded.error());
+            model->weights = std::move(*loaded);
+            replicas.push_back(std::move(model));
+        }
+        return std::make_shared<const TorchCausalLm>(std::move(replicas), options.device);
     });
 }
 

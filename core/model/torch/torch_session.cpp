@@ -37,8 +37,14 @@ TorchSession::TorchSession(std::shared_ptr<const LoadedModel> model, int threads
     : m_model(std::move(model)),
       m_threads(std::max(1, threads)),
       m_decoder(m_model->config, m_model->weights, m_workspace),
-      m_tables(m_model->config, scalarType(m_model->type)),
-      m_cache(m_model->config, scalarType(m_model->type)) {}
+      m_tables(m_model->config, scalarType(m_model->type), m_model->weights.devices),
+      m_cache(m_model->config, scalarType(m_model->type), m_model->weights.devices) {}
+
+Result<void> TorchSession::checkMemory(std::size_t tokens, bool cached) const {
+    // A GPU's memory is LibTorch's to count: what does not fit there is reported when it happens.
+    if (!m_model->weights.devices.front().is_cpu()) return {};
+    return checkMemoryFor(tokens, cached, config(), m_model->type);
+}
 
 std::vector<RotaryTable> TorchSession::tables(const LayerScales& scales, std::size_t positions) {
     const auto length = static_cast<std::int64_t>(positions);
@@ -61,9 +67,12 @@ PackedTokens TorchSession::run(std::span<const TokenId> ids, const LayerScales& 
 Result<std::vector<AnswerScore>> TorchSession::scoreAnswers(std::span<const ScoredPrompt> batch,
                                                             const LayerScales& scales, std::stop_token stop) {
     if (batch.empty()) return fail(ErrorCode::Usage, "there are no prompts to score; give at least one");
+    std::size_t tokensInAll = 0;
     for (const ScoredPrompt& item : batch) {
         if (auto r = checkScoredPrompt(item, config()); !r) return fail(r.error());
+        tokensInAll += item.prompt.size() + item.answer.size();
     }
+    if (auto r = checkMemory(tokensInAll, false); !r) return fail(r.error());
     if (auto r = rope::checkScales(scales, config().numLayers); !r) return fail(r.error());
     return computing("scoring answers", m_threads, [&]() -> Result<std::vector<AnswerScore>> {
         // The last answer id is predicted, not read.
@@ -117,6 +126,7 @@ Result<TextScore> TorchSession::scoreText(std::span<const TokenId> ids, const La
                                           std::stop_token stop) {
     if (auto r = checkIds(ids, "text", config()); !r) return fail(r.error());
     if (auto r = checkLength(ids.size(), "text", config()); !r) return fail(r.error());
+    if (auto r = checkMemory(ids.size(), false); !r) return fail(r.error());
     if (auto r = rope::checkScales(scales, config().numLayers); !r) return fail(r.error());
     if (top < 0)
         return fail(ErrorCode::Usage, fmt::format("the number of top tokens is {}; it must not be negative", top));
@@ -185,11 +195,12 @@ Result<RepresentationComparison> TorchSession::compareRepresentations(std::span<
             Decoder::settle(one);
             m_decoder.runLayer(layer, other, tablesOther[static_cast<std::size_t>(layer)]);
             Decoder::settle(other);
-            const at::Tensor rows = comparedRows(one.hidden);
+            const at::Tensor first = one.hidden.cpu(), second = other.hidden.cpu();
+            const at::Tensor rows = comparedRows(first);
             if (static_cast<std::size_t>(rows.numel()) < kMinComparedRows) {
                 return tooFewRows(layer, static_cast<std::size_t>(rows.numel()), prompt.size());
             }
-            const at::Tensor x = one.hidden.index_select(0, rows), y = other.hidden.index_select(0, rows);
+            const at::Tensor x = first.index_select(0, rows), y = second.index_select(0, rows);
             result.deviation.push_back(1.0 - linearCka(x, y));
             result.rsa.push_back(distanceRankCorrelation(x, y));
             result.meanCosine.push_back(meanCosine(x, y));
@@ -212,7 +223,7 @@ Result<std::shared_ptr<const RepresentationReference>> TorchSession::referenceRe
                              if (stop.stop_requested()) throw StopRequested{};
                              m_decoder.runLayer(layer, tokens, layerTables[static_cast<std::size_t>(layer)]);
                              Decoder::settle(tokens);
-                             reference->add(tokens.hidden);
+                             reference->add(tokens.hidden.cpu());
                              const auto kept = static_cast<std::size_t>(reference->layers().back().comparedTokens());
                              if (kept < kMinComparedRows) return tooFewRows(layer, kept, prompt.size());
                          }
@@ -258,8 +269,8 @@ Result<std::vector<PromptProbe>> TorchSession::probePrompts(std::span<const Prob
             for (std::size_t i = 0; i < batch.size(); ++i) {
                 if (!batch[i].reference) continue;
                 const auto& kept = static_cast<const TorchReference&>(*batch[i].reference);
-                probes[i].deviation.push_back(
-                    kept.layers()[index].deviation(tokens.hidden.narrow(0, segments[i].begin, segments[i].length)));
+                probes[i].deviation.push_back(kept.layers()[index].deviation(
+                    tokens.hidden.narrow(0, segments[i].begin, segments[i].length).cpu()));
             }
         }
         return probes;

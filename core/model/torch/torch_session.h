@@ -52,6 +52,7 @@ class TorchSession final : public ModelSession {
 
   private:
     [[nodiscard]] const ModelConfig& config() const { return m_model->config; }
+    [[nodiscard]] Result<void> checkMemory(std::size_t tokens, bool cached) const;
     [[nodiscard]] Result<void> checkProbedPrompt(const ProbedPrompt& item) const;
     /// Tables for one prompt (or sequence) of that many tokens.
     [[nodiscard]] std::vector<RotaryTable> tables(const LayerScales& scales, std::size_t positions);

@@ -8,17 +8,16 @@
 using namespace lpes;
 using namespace lpes::model;
 
-TEST(ComputeTypes, ReadsTheThreeSpellings) {
+TEST(ComputeTypes, ReadsEverySpelling) {
     EXPECT_EQ(parseComputeType("auto").value(), std::optional<ComputeType>{});
     EXPECT_EQ(parseComputeType("float32").value(), ComputeType::Float32);
     EXPECT_EQ(parseComputeType("bfloat16").value(), ComputeType::BFloat16);
-    for (const ComputeType type : {ComputeType::Float32, ComputeType::BFloat16}) {
+    for (const ComputeType type : {ComputeType::Float32, ComputeType::BFloat16, ComputeType::Float16}) {
         EXPECT_EQ(parseComputeType(computeTypeName(type)).value(), type);
     }
 }
 
-TEST(ComputeTypes, RefusesFloat16ByNameAndOthersAsUsage) {
-    EXPECT_EQ(parseComputeType("float16").error().code, ErrorCode::Unsupported);
+TEST(ComputeTypes, RefusesOthersAsUsage) {
     EXPECT_EQ(parseComputeType("fp8").error().code, ErrorCode::Usage);
     EXPECT_THAT(parseComputeType("fp8").error().message, testing::HasSubstr("'fp8'"));
 }
@@ -39,6 +38,26 @@ TEST(MemoryEstimates, FollowShapesAndComputeType) {
     EXPECT_GT(one, estimateKvCacheBytes(config, ComputeType::Float32, 1000));
     EXPECT_GT(estimateActivationBytes(config, ComputeType::Float32, 2000), one);
     EXPECT_GT(one, estimateActivationBytes(config, ComputeType::BFloat16, 1000));
+}
+
+TEST(MemoryEstimates, FindTheLongestContextThatFits) {
+    ModelConfig config;
+    config.numLayers = 30;
+    config.hiddenSize = 576;
+    config.numHeads = 9;
+    config.numKvHeads = 3;
+    config.headDim = 64;
+    config.intermediateSize = 1536;
+    config.vocabSize = 49152;
+    config.contextLength = 8192;
+    const auto type = ComputeType::BFloat16;
+    EXPECT_EQ(longestContext(config, type, estimateActivationBytes(config, type, 8192)), 8192);
+    EXPECT_EQ(longestContext(config, type, std::numeric_limits<std::int64_t>::max()), 8192);
+    EXPECT_EQ(longestContext(config, type, estimateActivationBytes(config, type, 3000)), 3000);
+    EXPECT_EQ(longestContext(config, type, estimateActivationBytes(config, type, 3000) - 1), 2999);
+    EXPECT_EQ(longestContext(config, type, 0), 0);
+    ASSERT_TRUE(availableMemory().has_value());
+    EXPECT_GT(*availableMemory(), 1 << 20);
 }
 
 TEST(MemoryEstimates, SaturateInsteadOfWrapping) {

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <span>
+
+#include "core/model/model_config.h"
+#include "core/model/torch/position_tables.h"
+
+/// The steps of kernels.h for tensors that do not live on the CPU, out of LibTorch's operators: the same shapes and the
+/// same roundings.
+namespace lpes::model::device_kernels {
+
+void addRmsNorm(const at::Tensor& x, const at::Tensor& delta, const at::Tensor& weight, double eps,
+                const at::Tensor& out);
+void normHeads(const at::Tensor& x, const at::Tensor& weight, double eps);
+void gatedActivation(Activation activation, const at::Tensor& gate, const at::Tensor& up, const at::Tensor& out);
+void rotateAndSplit(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const RotaryTable& table,
+                    std::span<const std::int32_t> tableRows, const at::Tensor& qOut, const at::Tensor& kOut,
+                    const at::Tensor& vOut);
+
+}  // namespace lpes::model::device_kernels
