@@ -16,7 +16,7 @@ enum class Architecture { Llama, Qwen2 };
 /// A decoder-only transformer: RMSNorm, SwiGLU, grouped-query attention, half-split RoPE.
 struct ModelConfig {
     Architecture architecture = Architecture::Llama;
-    std::string format;  ///< "safetensors" or "gguf"
+    std::string format;  ///< "safetensors", "pytorch" or "gguf"
     std::string name;    ///< general.name, or the folder's name
     int numLayers = 0;
     int hiddenSize = 0;
