@@ -188,10 +188,11 @@ void LiveController::tellFreshness() {
 void LiveController::showLayers(const rope::LayerScales& scales) {
     if (!m_model) return;
     const model::ModelConfig& config = m_model->model.config();
-    const std::vector<double> theta = rope::inverseFrequencies(config.rope);
     std::vector<widgets::ModelFacts::Layer> layers;
     for (std::size_t layer = 0; layer < scales.size(); ++layer) {
         const double scale = scales[layer];
+        const std::vector<double> theta =
+            rope::inverseFrequencies(config.ropeOf(static_cast<int>(layer)), config.contextLength);
         layers.push_back({static_cast<int>(layer), scale, scale * config.contextLength,
                           2.0 * std::numbers::pi / theta.front() * scale, 2.0 * std::numbers::pi / theta.back() * scale,
                           scale == 1.0 ? tr("unchanged") : m_document.origin()});

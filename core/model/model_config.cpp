@@ -1,9 +1,11 @@
 #include "core/model/model_config.h"
 
+#include "core/model/families.h"
+
 namespace lpes::model {
 
 std::string architectureName(Architecture architecture) {
-    return architecture == Architecture::Llama ? "llama" : "qwen2";
+    return std::string(familyOf(architecture).name);
 }
 
 }  // namespace lpes::model

@@ -14,29 +14,83 @@ namespace {
 
 using nlohmann::json;
 
-/// The rotary embedding with the origin of each value, so that nobody has to guess which base is in force.
-json ropeJson(const model::ModelConfig& config) {
-    const rope::RopeConfig& rope = config.rope;
-    const bool linear = rope.type == rope::RopeConfig::Type::Linear;
-    json out{{"type", linear ? "linear" : "default"},
+/// What a layer's scale does on top of the model's own scaling, in words.
+std::string scaleMeaning(const rope::RopeConfig& rope) {
+    using Type = rope::RopeConfig::Type;
+    const std::string plain = "a layer's scale s divides its positions: angle = (m / s) * inv_freq";
+    switch (rope.type) {
+        case Type::Default:
+            return plain;
+        case Type::Linear:
+            return plain + fmt::format("; with the model's own factor positions are divided by {} * s", rope.factor);
+        case Type::Dynamic:
+            return plain + fmt::format(
+                               "; inv_freq is that of the prompt's length, whose base grows beyond {} tokens, "
+                               "whatever s is",
+                               rope.originalContext);
+        case Type::LongRope:
+            return plain + fmt::format(
+                               "; inv_freq has the short factors up to {} tokens of prompt and the long ones "
+                               "beyond, whatever s is; cos and sin keep the attention factor",
+                               rope.originalContext);
+        case Type::Yarn:
+            return plain + "; inv_freq is YaRN's, cos and sin keep the attention factor";
+        case Type::Llama3:
+        case Type::FrequencyFactors:
+            return plain + "; inv_freq is the model's own rescaled one";
+    }
+    return plain;
+}
+
+/// One rotary embedding with the origin of each value, so that nobody has to guess which base is in force.
+json ropeJson(const rope::RopeConfig& rope) {
+    using Type = rope::RopeConfig::Type;
+    json out{{"type", rope::ropeTypeName(rope.type)},
              {"theta", rope.theta},
              {"origin", rope.thetaOrigin},
              {"factor", rope.factor},
              {"head_dim", rope.headDim}};
-    // The block is the file's own text; it is shown as JSON where it is JSON, which it is for both formats.
-    const json block = json::parse(rope.originalBlock, nullptr, false);
-    out["original"] = block.is_discarded() ? json(rope.originalBlock) : block;
+    if (rope.rotaryDim > 0) out["rotary_dim"] = rope.rotaryDim;
+    if (rope.originalContext > 0) out["original_context"] = rope.originalContext;
+    if (rope.type == Type::Yarn) {
+        out["beta_fast"] = rope.betaFast;
+        out["beta_slow"] = rope.betaSlow;
+    }
+    if (rope.type == Type::Llama3) {
+        out["low_freq_factor"] = rope.lowFreqFactor;
+        out["high_freq_factor"] = rope.highFreqFactor;
+    }
+    if (rope.type == Type::Yarn || rope.type == Type::LongRope) {
+        out["attention_factor"] = rope.attentionFactor;
+        out["attention_factor_origin"] = rope.attentionFactorOrigin;
+    }
+    if (rope.type == Type::LongRope) {
+        out["short_factor"] = rope.shortFactors;
+        out["long_factor"] = rope.longFactors;
+    }
+    if (rope.type == Type::FrequencyFactors) out["frequency_factors"] = rope.shortFactors;
+    out["meaning"] = scaleMeaning(rope);
     return out;
 }
 
-/// [L][D/2] inverse frequencies after each layer's scale: positions/s is the same as inv_freq/s.
-json effectiveFrequencies(const model::ModelConfig& config, const rope::LayerScales& scales) {
-    const std::vector<double> own = rope::inverseFrequencies(config.rope);
+json ropeJson(const model::ModelConfig& config) {
+    json out = ropeJson(config.rope);
+    // The block is the file's own text; it is shown as JSON where it is JSON, which it is for both formats.
+    const json block = json::parse(config.rope.originalBlock, nullptr, false);
+    out["original"] = block.is_discarded() ? json(config.rope.originalBlock) : block;
+    if (config.slidingRope) out["sliding"] = ropeJson(*config.slidingRope);
+    return out;
+}
+
+/// [L][R/2] inverse frequencies after each layer's scale: positions/s is the same as inv_freq/s.
+json effectiveFrequencies(const model::ModelConfig& config, const rope::LayerScales& scales, int length) {
     json layers = json::array();
     for (int layer = 0; layer < config.numLayers; ++layer) {
         const double scale = scales.empty() ? 1.0 : scales[static_cast<std::size_t>(layer)];
         json row = json::array();
-        for (const double frequency : own) row.push_back(frequency / scale);
+        for (const double frequency : rope::inverseFrequencies(config.ropeOf(layer), length)) {
+            row.push_back(frequency / scale);
+        }
         layers.push_back(std::move(row));
     }
     return layers;
@@ -101,13 +155,29 @@ json describeModel(const OpenedModel& opened, const rope::LayerScales& scales) {
              {"tied_head", config.tiedHead},
              {"biases", {{"qkv", config.qkvBias}, {"output", config.outputBias}, {"mlp", config.mlpBias}}},
              {"rope", ropeJson(config)},
-             {"inv_freq", effectiveFrequencies(config, scales)},
+             {"inv_freq", effectiveFrequencies(config, scales, 1)},
              {"weight_types", config.weightTypes},
              {"parameters", config.parameters},
              {"weight_bytes", config.weightBytes},
              {"fingerprint", config.fingerprint},
              {"origins", config.origins},
              {"warnings", config.warnings}};
+    // Where frequencies depend on the prompt's length: those of short prompts above, of the longest here.
+    if (rope::dependsOnLength(config.rope)) {
+        out["inv_freq_long"] = effectiveFrequencies(config, scales, config.contextLength);
+    }
+    if (config.slidingWindow > 0) {
+        std::vector<int> sliding;
+        for (int layer = 0; layer < config.numLayers; ++layer) {
+            if (config.slides(layer)) sliding.push_back(layer);
+        }
+        out["sliding_window"] = {{"tokens", config.slidingWindow}, {"layers", sliding}};
+    }
+    out["attention"] = {{"scale", config.attentionScale},
+                        {"softcap", config.attentionSoftcap},
+                        {"query_key_norm", config.queryKeyNorm}};
+    out["logit_softcap"] = config.logitSoftcap;
+    out["activation"] = config.activation == model::Activation::Silu ? "silu" : "gelu_tanh";
     out["layer_scales"] = scales.empty() ? rope::LayerScales(static_cast<std::size_t>(config.numLayers), 1.0) : scales;
     return out;
 }

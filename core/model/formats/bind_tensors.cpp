@@ -38,6 +38,11 @@ class Binder {
         : m_draft(std::move(draft)), m_naming(naming), m_path(path) {
         for (const StoredTensor& tensor : stored) m_stored.emplace(tensor.name, &tensor);
         m_model.config = m_draft.config;
+        m_layerKinds = layerKinds(familyOf(m_model.config.architecture));
+        m_prefix = m_draft.prefixes.front();
+        for (const std::string& prefix : m_draft.prefixes) {
+            if (find(storedName(globalKinds()[0], -1, naming, prefix)) != nullptr) m_prefix = prefix;
+        }
     }
 
     Result<BoundModel> bind() {
@@ -50,7 +55,7 @@ class Binder {
             if (auto done = take(kind, -1); !done) return fail(done.error());
         }
         for (int layer = 0; layer < config.numLayers; ++layer) {
-            for (const TensorKind& kind : layerKinds()) {
+            for (const TensorKind& kind : m_layerKinds) {
                 if (auto done = take(kind, layer); !done) return fail(done.error());
             }
         }
@@ -65,16 +70,18 @@ class Binder {
         return fail(code, fmt::format("'{}': {}", m_path.string(), why));
     }
 
+    std::string nameOf(const TensorKind& kind, int layer) const { return storedName(kind, layer, m_naming, m_prefix); }
+
     const StoredTensor* find(const std::string& name) const {
         const auto found = m_stored.find(name);
         return found == m_stored.end() ? nullptr : found->second;
     }
 
     bool anyOf(Group group) const {
-        for (const TensorKind& kind : layerKinds()) {
+        for (const TensorKind& kind : m_layerKinds) {
             if (kind.group != group) continue;
             for (int layer = 0; layer < m_model.config.numLayers; ++layer) {
-                if (find(storedName(kind, layer, m_naming)) != nullptr) return true;
+                if (find(nameOf(kind, layer)) != nullptr) return true;
             }
         }
         return false;
@@ -101,7 +108,7 @@ class Binder {
     Result<void> settleHead() {
         const TensorKind& headKind = globalKinds()[2];
         const TensorKind& embeddingKind = globalKinds()[0];
-        const std::string headName = storedName(headKind, -1, m_naming);
+        const std::string headName = nameOf(headKind, -1);
         const StoredTensor* head = find(headName);
         ModelConfig& config = m_model.config;
         if (!m_draft.tied) {
@@ -115,7 +122,7 @@ class Binder {
                 "set tie_word_embeddings to true if its head is its embedding",
                 headName, config.origins["tied_head"]));
         }
-        const StoredTensor* embedding = find(storedName(embeddingKind, -1, m_naming));
+        const StoredTensor* embedding = find(nameOf(embeddingKind, -1));
         config.tiedHead = head == nullptr || (embedding != nullptr && sameValues(*head, *embedding));
         if (!config.tiedHead) {
             config.warnings.push_back(
@@ -131,17 +138,26 @@ class Binder {
 
     Result<void> take(const TensorKind& kind, int layer) {
         if (!needed(kind.group)) return {};
-        const std::string name = storedName(kind, layer, m_naming);
+        const std::string name = nameOf(kind, layer);
         const StoredTensor* tensor = find(name);
         if (tensor == nullptr) {
-            m_missing.push_back(name);
+            if (m_missing.empty() || m_missing.back() != name) m_missing.push_back(name);
             return {};
         }
         const std::vector<std::int64_t> shape = neededShape(kind, m_model.config);
-        if (tensor->shape != shape) {
+        std::vector<std::int64_t> stored = shape;
+        std::int64_t firstRow = 0;
+        if (!kind.fusedRows.empty()) {
+            stored[0] = 0;
+            for (std::size_t part = 0; part < kind.fusedRows.size(); ++part) {
+                if (part == kind.fusedPart) firstRow = stored[0];
+                stored[0] += extent(kind.fusedRows[part], m_model.config);
+            }
+        }
+        if (tensor->shape != stored) {
             return refuse(fmt::format(
                 "tensor '{}' has shape {}, but the configuration asks for {}; the two do not belong together", name,
-                shapeText(tensor->shape), shapeText(shape)));
+                shapeText(tensor->shape), shapeText(stored)));
         }
         if (!tensor->type) {
             return refuse(fmt::format("tensor '{}' has type {}, which is not supported; F32, F16 and BF16 are", name,
@@ -150,8 +166,14 @@ class Binder {
         }
         m_used.insert(name);
         BoundTensor bound;
-        bound.view = {name, shape, *tensor->type, tensor->bytes, tensor->file};
+        // Rows are stored one behind the other, whole blocks each: a part is a stretch of bytes.
+        const std::size_t rowBytes = tensor->bytes.size() / static_cast<std::size_t>(stored[0]);
+        bound.view = {name, shape, *tensor->type,
+                      tensor->bytes.subspan(static_cast<std::size_t>(firstRow) * rowBytes,
+                                            static_cast<std::size_t>(shape[0]) * rowBytes),
+                      tensor->file};
         bound.interleavedRows = kind.rotated && m_draft.interleavedQk;
+        bound.lessOne = kind.norm && m_draft.normsLessOne;
         m_model.tensors.emplace(canonicalName(kind, layer), std::move(bound));
         return {};
     }
@@ -164,8 +186,11 @@ class Binder {
     void warnOfUnused() {
         std::vector<std::string> unused;
         for (const auto& [name, tensor] : m_stored) {
-            // Old checkpoints carry the rotary frequencies, which the configuration determines.
-            if (m_used.count(name) == 0 && !name.ends_with("rotary_emb.inv_freq")) unused.emplace_back(name);
+            // Old checkpoints carry the rotary frequencies, which the configuration determines; GGUF's factors were
+            // read with the configuration.
+            const bool rotary = name.ends_with("rotary_emb.inv_freq") || name == "rope_freqs.weight" ||
+                                name == "rope_factors_short.weight" || name == "rope_factors_long.weight";
+            if (m_used.count(name) == 0 && !rotary) unused.emplace_back(name);
         }
         if (unused.empty()) return;
         std::sort(unused.begin(), unused.end());
@@ -200,8 +225,8 @@ class Binder {
             config.numKvHeads, config.headDim, config.intermediateSize, config.vocabSize, config.contextLength));
         sum.add(fmt::format("eps {} tied {} bias {} {} {} rope {} theta {} factor {}\n", config.rmsNormEps,
                             config.tiedHead, config.qkvBias, config.outputBias, config.mlpBias,
-                            config.rope.type == rope::RopeConfig::Type::Linear ? "linear" : "default",
-                            config.rope.theta, config.rope.factor));
+                            rope::ropeTypeName(config.rope.type), config.rope.theta, config.rope.factor));
+        sum.add(furtherFields());
         for (const auto& [name, bound] : m_model.tensors) {
             sum.add(fmt::format("{} {} {} {}\n", bound.view.name, shapeText(bound.view.shape),
                                 storageTypeName(bound.view.type), bound.view.bytes.size()));
@@ -209,7 +234,37 @@ class Binder {
         return sum.hex();
     }
 
+    /// What plain Llama and Qwen2 models have none of: their fingerprints stand in profiles and data bases.
+    std::string furtherFields() const {
+        const ModelConfig& config = m_model.config;
+        const auto rotary = [](const rope::RopeConfig& rope) {
+            return fmt::format(
+                "{} theta {} factor {} of {} original {} beta {} {} {} freq {} {} attention {} lists {} {}",
+                rope::ropeTypeName(rope.type), rope.theta, rope.factor, rope.rotaryDim, rope.originalContext,
+                rope.betaFast, rope.betaSlow, rope.truncate, rope.lowFreqFactor, rope.highFreqFactor,
+                rope.attentionFactor, fmt::join(rope.shortFactors, ","), fmt::join(rope.longFactors, ","));
+        };
+        using Type = rope::RopeConfig::Type;
+        std::string text;
+        if (config.rope.rotaryDim > 0 || (config.rope.type != Type::Default && config.rope.type != Type::Linear)) {
+            text += "rope " + rotary(config.rope) + "\n";
+        }
+        if (config.slidingRope) text += "sliding rope " + rotary(*config.slidingRope) + "\n";
+        if (config.slidingWindow > 0) {
+            text += fmt::format("window {} layers ", config.slidingWindow);
+            for (const bool slides : config.slidingLayers) text += slides ? '1' : '0';
+            text += '\n';
+        }
+        if (config.attentionSoftcap > 0.0 || config.logitSoftcap > 0.0 || config.embeddingScale != 1.0) {
+            text += fmt::format("caps {} {} scales {} {}\n", config.attentionSoftcap, config.logitSoftcap,
+                                config.embeddingScale, config.attentionScale);
+        }
+        return text;
+    }
+
     ModelDraft m_draft;
+    std::vector<TensorKind> m_layerKinds;
+    std::string m_prefix;
     Naming m_naming;
     const std::filesystem::path& m_path;
     std::unordered_map<std::string_view, const StoredTensor*> m_stored;

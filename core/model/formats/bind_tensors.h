@@ -14,8 +14,9 @@ namespace lpes::model {
 enum class Naming { HuggingFace, Gguf };
 
 struct BoundTensor {
-    TensorView view;
+    TensorView view;               ///< of a fused tensor: the rows of this part alone
     bool interleavedRows = false;  ///< rows (or a bias's elements) of each head are in GGUF-llama's order
+    bool lessOne = false;          ///< stored as w − 1
 };
 
 /// A model whose every tensor was found with the right shape and a type that can be read.

@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "core/model/formats/gguf_fields.h"
@@ -19,10 +20,7 @@ struct Neutral {
 constexpr Neutral kNeutral[] = {
     {".expert_count", 0},
     {".expert_used_count", 0},
-    {".attention.sliding_window", 0},
     {".attention.clamp_kqv", 0},
-    {".attn_logit_softcapping", 0},
-    {".final_logit_softcapping", 0},
     {".pooling_type", 0},
     {".nextn_predict_layers", 0},
     {".attention.causal", 1},
@@ -30,10 +28,10 @@ constexpr Neutral kNeutral[] = {
     {".logit_scale", 1},
     {".residual_scale", 1},
     {".embedding_scale", 1},
-    {".attention.scale", 0},
     {".attention.temperature_scale", 0},
-    {".rope.scaling.attn_factor", 1},
     {".rope.scaling.yarn_log_multiplier", 0},
+    {".rope.scaling.yarn_ext_factor", 1},
+    {".rope.scaling.yarn_attn_factor", 1},
 };
 
 /// Keys that are read here, or that change nothing for these architectures.
@@ -53,23 +51,21 @@ const std::set<std::string> kKnown = {".block_count",
                                       ".rope.scaling.factor",
                                       ".rope.scale_linear",
                                       ".rope.scaling.original_context_length",
+                                      ".rope.scaling.attn_factor",
+                                      ".rope.scaling.yarn_beta_fast",
+                                      ".rope.scaling.yarn_beta_slow",
                                       ".rope.scaling.finetuned",
                                       ".tensor_data_layout"};
 
-void refuseWhatIsNotSupported(GgufFields& fields, const GgufFile& gguf, const std::string& arch,
+/// Keys of families with sliding layers and caps; elsewhere they would change what other readers compute.
+const std::set<std::string> kSlidingKeys = {".attention.sliding_window", ".attention.sliding_window_pattern",
+                                            ".rope.freq_base_swa"};
+const std::set<std::string> kGemmaKeys = {".attn_logit_softcapping", ".final_logit_softcapping", ".attention.scale"};
+
+void refuseWhatIsNotSupported(GgufFields& fields, const GgufFile& gguf, const Family& family, const std::string& arch,
                               std::vector<std::string>& warnings) {
     if (const auto type = fields.string("general.type"); type && *type != "model") {
         fields.refuse(ErrorCode::Unsupported, "general.type", "only a whole model can be opened");
-    }
-    for (const StoredTensor& tensor : gguf.tensors) {
-        if (tensor.name.find("rope_freqs") != std::string::npos ||
-            tensor.name.find("rope_factors") != std::string::npos) {
-            fields.refuseWith(
-                ErrorCode::Unsupported,
-                fmt::format("tensor '{}' scales the rotary embedding's frequencies one by one (llama3 or longrope), "
-                            "which is not supported; only rope types none and linear are",
-                            tensor.name));
-        }
     }
     std::set<std::string> neutralKeys;
     for (const Neutral& neutral : kNeutral) {
@@ -85,6 +81,13 @@ void refuseWhatIsNotSupported(GgufFields& fields, const GgufFile& gguf, const st
         if (key.rfind(arch + ".", 0) != 0) continue;
         const std::string rest = key.substr(arch.size());
         if (kKnown.count(rest) != 0 || neutralKeys.count(rest) != 0) continue;
+        const bool sliding = kSlidingKeys.count(rest) != 0, gemma = kGemmaKeys.count(rest) != 0;
+        if ((sliding && family.sliding != Family::Sliding::None) || (gemma && family.gemmaNorms)) continue;
+        if ((sliding || gemma) && value.integer() != 0 && value.number() != 0.0) {
+            fields.refuse(ErrorCode::Unsupported, key, fmt::format("this is not part of {}", arch));
+            continue;
+        }
+        if (sliding || gemma) continue;
         if (rest.rfind(".rope.", 0) == 0) {
             // Ignoring a rotary setting gives wrong results that only long prompts show.
             fields.refuse(ErrorCode::Unsupported, key, "this rotary setting is not supported");
@@ -95,7 +98,7 @@ void refuseWhatIsNotSupported(GgufFields& fields, const GgufFile& gguf, const st
     }
 }
 
-void readHeads(GgufFields& fields, const std::string& arch, ModelConfig& config) {
+void readHeads(GgufFields& fields, const Family& family, const std::string& arch, ModelConfig& config) {
     config.numHeads = fields.integer(arch + ".attention.head_count", 1, kMaxWidth);
     if (fields.has(arch + ".attention.head_count_kv")) {
         config.numKvHeads = fields.integer(arch + ".attention.head_count_kv", 1, kMaxWidth);
@@ -130,7 +133,14 @@ void readHeads(GgufFields& fields, const std::string& arch, ModelConfig& config)
         }
     };
     mustBeHeadDim(arch + ".attention.value_length");
-    mustBeHeadDim(arch + ".rope.dimension_count");
+    const std::string rotated = arch + ".rope.dimension_count";
+    if (family.architecture != Architecture::Phi3) {
+        mustBeHeadDim(rotated);
+    } else if (fields.has(rotated)) {
+        const int dim = fields.integer(rotated, 2, config.headDim);
+        if (!fields.error() && dim % 2 != 0) fields.refuse(ErrorCode::BadInput, rotated, "an even number is needed");
+        if (dim != config.headDim) config.rope.rotaryDim = dim;
+    }
     if (fields.error()) return;
     if (config.headDim % 2 != 0 || std::int64_t{config.headDim} * config.numHeads > kMaxWidth) {
         fields.refuseWith(ErrorCode::BadInput,
@@ -139,48 +149,59 @@ void readHeads(GgufFields& fields, const std::string& arch, ModelConfig& config)
     }
 }
 
-void readRope(GgufFields& fields, const GgufFile& gguf, const std::string& arch, ModelConfig& config) {
-    rope::RopeConfig& rope = config.rope;
-    rope.headDim = config.headDim;
-    const std::string base = arch + ".rope.freq_base";
-    if (!fields.has(base)) {
-        fields.refuse(
-            ErrorCode::BadInput, base,
-            "the base of the rotary embedding is never assumed; write the value that the model was trained with into "
-            "the file (gguf-set-metadata, or convert again)");
-    }
-    rope.theta = fields.number(base, kMinTheta, kMaxTheta);
-    rope.thetaOrigin = base;
-    config.origins["theta"] = base;
-
-    const std::string typeKey = arch + ".rope.scaling.type";
-    const std::string oldFactorKey = arch + ".rope.scale_linear";
-    std::string factorKey = arch + ".rope.scaling.factor";
-    if (!fields.has(factorKey) && fields.has(oldFactorKey)) factorKey = oldFactorKey;
-    const auto type = fields.string(typeKey);
-    if (type && *type != "none" && *type != "linear") {
-        fields.refuse(ErrorCode::Unsupported, typeKey, "this rope type is not supported; known are none and linear");
-    } else if (type == "linear" || (!type && fields.has(factorKey))) {
-        rope.type = rope::RopeConfig::Type::Linear;  // without a type llama.cpp takes a factor as linear
-        rope.factor = fields.number(factorKey, kMinRopeFactor, kMaxRopeFactor);
-    } else if (fields.has(factorKey) && fields.number(factorKey, kMinRopeFactor, kMaxRopeFactor) != 1.0) {
-        fields.refuse(ErrorCode::BadInput, factorKey, "but rope.scaling.type is none; correct the wrong one");
-    }
-
-    nlohmann::json block = nlohmann::json::object();
-    for (const auto& [key, value] : gguf.values) {
-        if (key.rfind(arch + ".rope.", 0) != 0) continue;
-        if (const auto number = value.number()) {
-            block[key] = *number;
-        } else if (const auto whole = value.integer()) {
-            block[key] = *whole;
-        } else if (const auto flag = value.boolean()) {
-            block[key] = *flag;
+/// Which layers slide: the file's own list or period, else the family's (llama.cpp has the periods in its code).
+void readSliding(GgufFields& fields, const Family& family, const std::string& arch, ModelConfig& config) {
+    const std::string windowKey = arch + ".attention.sliding_window";
+    if (family.sliding == Family::Sliding::None || !fields.has(windowKey)) return;
+    const int window = fields.integer(windowKey, 0, kMaxContext);
+    if (fields.error() || window == 0) return;
+    const auto layers = static_cast<std::size_t>(config.numLayers);
+    std::vector<bool> sliding(layers, family.sliding != Family::Sliding::UpperLayers);
+    int period = family.slidingPeriod;
+    const std::string patternKey = arch + ".attention.sliding_window_pattern";
+    if (const GgufValue* pattern = fields.find(patternKey); pattern != nullptr) {
+        if (pattern->type == GgufValue::Type::Array) {
+            if (pattern->elementType != GgufValue::Type::Bool || pattern->count != layers) {
+                return fields.refuse(ErrorCode::BadInput, patternKey, "a truth value per layer is needed");
+            }
+            for (std::size_t layer = 0; layer < layers; ++layer) sliding[layer] = pattern->bytes[layer] != std::byte{0};
+            period = 0;
         } else {
-            block[key] = value.string() ? nlohmann::json(std::string(*value.string())) : nlohmann::json(value.shown());
+            period = fields.integer(patternKey, 1, kMaxLayers);
         }
+        config.origins["sliding_layers"] = patternKey;
     }
-    rope.originalBlock = block.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    for (int layer = period; layer > 0 && layer <= config.numLayers; layer += period) {
+        sliding[static_cast<std::size_t>(layer) - 1] = false;
+    }
+    if (std::find(sliding.begin(), sliding.end(), true) == sliding.end()) return;
+    config.slidingWindow = window;
+    config.slidingLayers = std::move(sliding);
+    config.origins["sliding_window"] = windowKey;
+}
+
+void readScalesAndCaps(GgufFields& fields, const Family& family, const std::string& arch, ModelConfig& config) {
+    config.attentionScale = 1.0 / std::sqrt(static_cast<double>(config.headDim));
+    if (!family.gemmaNorms) return;
+    config.embeddingScale = std::sqrt(static_cast<double>(config.hiddenSize));
+    // The format has no key for query_pre_attn_scalar, which is the head dim in all but the 27B models: there it is
+    // hidden / heads, and llama.cpp knows those by their number of layers.
+    const bool is27B = config.numLayers == (family.architecture == Architecture::Gemma2 ? 46 : 62);
+    const std::string scaleKey = arch + ".attention.scale";
+    if (fields.has(scaleKey)) {
+        config.attentionScale = fields.number(scaleKey, 1e-6, 1e3);
+        config.origins["attention_scale"] = scaleKey;
+    } else if (is27B) {
+        config.attentionScale = 1.0 / std::sqrt(static_cast<double>(config.hiddenSize) / config.numHeads);
+        config.origins["attention_scale"] = "1/√(embedding_length / head_count), as the 27B models have it";
+    } else {
+        config.origins["attention_scale"] = "1/√(head dim)";
+    }
+    const auto cap = [&](const char* key, double& target) {
+        if (fields.has(arch + key)) target = fields.number(arch + key, 0.0, 1e9);
+    };
+    cap(".attn_logit_softcapping", config.attentionSoftcap);
+    cap(".final_logit_softcapping", config.logitSoftcap);
 }
 
 void readVocabularySize(GgufFields& fields, const GgufFile& gguf, const std::string& arch, ModelConfig& config) {
@@ -216,23 +237,27 @@ Result<ModelDraft> readGgufConfig(const GgufFile& gguf, const std::filesystem::p
     const auto arch = fields.string("general.architecture");
     if (!arch && !fields.error())
         fields.refuse(ErrorCode::BadInput, "general.architecture", "the file is incomplete; convert the model again");
-    if (arch && *arch != "llama" && *arch != "qwen2") {
+    const Family* family = arch ? familyByGgufName(*arch) : nullptr;
+    if (arch && family == nullptr) {
         fields.refuse(ErrorCode::Unsupported, "general.architecture",
-                      "this architecture is not supported; llama and qwen2 are");
+                      fmt::format("this architecture is not supported; {} are", knownGgufFamilies()));
     }
     if (fields.error()) return fail(*fields.error());
-    config.architecture = *arch == "llama" ? Architecture::Llama : Architecture::Qwen2;
+    config.architecture = family->architecture;
     config.origins["architecture"] = "general.architecture";
     config.name = fields.string("general.name").value_or(file.stem().string());
     // Only the llama converter turns q and k into the order of ggml's "normal" rotary kernel (LlamaModel.permute in
-    // convert_hf_to_gguf.py); qwen2 keeps the half-split order.
-    draft.interleavedQk = config.architecture == Architecture::Llama;
-    if (config.architecture == Architecture::Qwen2) draft.qkvBias = true;
+    // convert_hf_to_gguf.py); the others keep the half-split order.
+    draft.interleavedQk = family->ggufInterleavesHeads;
+    if (family->biases == Family::Biases::QueryKeyValue) draft.qkvBias = true;
     config.origins["qkv_bias"] = draft.qkvBias ? "Qwen2 always has it" : "the tensors";
     config.origins["mlp_bias"] = "the tensors";
     config.origins["tied_head"] = "whether output.weight is there";
+    config.activation = family->activation;
+    config.queryKeyNorm = family->queryKeyNorm;
+    config.postNorms = config.wideNorms = family->gemmaNorms;
 
-    refuseWhatIsNotSupported(fields, gguf, *arch, config.warnings);
+    refuseWhatIsNotSupported(fields, gguf, *family, *arch, config.warnings);
     if (fields.error()) return fail(*fields.error());
     config.numLayers = fields.integer(*arch + ".block_count", 1, kMaxLayers);
     config.hiddenSize = fields.integer(*arch + ".embedding_length", 1, kMaxWidth);
@@ -241,9 +266,12 @@ Result<ModelDraft> readGgufConfig(const GgufFile& gguf, const std::filesystem::p
     config.origins["context"] = *arch + ".context_length";
     config.rmsNormEps = fields.number(*arch + ".attention.layer_norm_rms_epsilon", kMinEps, kMaxEps);
     if (fields.error()) return fail(*fields.error());
-    readHeads(fields, *arch, config);
+    readHeads(fields, *family, *arch, config);
     if (fields.error()) return fail(*fields.error());
-    readRope(fields, gguf, *arch, config);
+    readSliding(fields, *family, *arch, config);
+    readScalesAndCaps(fields, *family, *arch, config);
+    if (fields.error()) return fail(*fields.error());
+    readGgufRope(fields, gguf, *family, config);
     readVocabularySize(fields, gguf, *arch, config);
     if (fields.error()) return fail(*fields.error());
     if (gguf.trailingBytes > 0) {

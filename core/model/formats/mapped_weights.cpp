@@ -41,7 +41,18 @@ std::size_t elementBytes(ComputeType type) {
 }
 
 /// One row; false when a value is not finite.
-bool convert(const TensorView& view, const std::byte* in, std::size_t width, ComputeType type, std::byte* out) {
+bool convert(const BoundTensor& tensor, const std::byte* in, std::size_t width, ComputeType type, std::byte* out) {
+    const TensorView& view = tensor.view;
+    if (tensor.lessOne) {
+        // The sum is formed in float32, and rounded to the compute type once.
+        std::vector<float> wide(width);
+        if (!widenToFloat(view.type, in, width, wide.data())) return false;
+        for (float& value : wide) value += 1.0f;
+        const auto* whole = reinterpret_cast<const std::byte*>(wide.data());
+        return type == ComputeType::Float32
+                   ? widenToFloat(StorageType::F32, whole, width, reinterpret_cast<float*>(out))
+                   : convertToBFloat16(StorageType::F32, whole, width, reinterpret_cast<std::uint16_t*>(out));
+    }
     return type == ComputeType::Float32
                ? widenToFloat(view.type, in, width, reinterpret_cast<float*>(out))
                : convertToBFloat16(view.type, in, width, reinterpret_cast<std::uint16_t*>(out));
@@ -80,7 +91,7 @@ const TensorView* MappedWeights::find(const std::string& canonicalName) const {
 
 std::span<const std::byte> MappedWeights::direct(const std::string& canonicalName, ComputeType type) const {
     const BoundTensor* tensor = bound(canonicalName);
-    if (tensor == nullptr || tensor->interleavedRows) return {};
+    if (tensor == nullptr || tensor->interleavedRows || tensor->lessOne) return {};
     const StorageType wanted = type == ComputeType::Float32 ? StorageType::F32 : StorageType::BF16;
     const std::uintptr_t alignment = type == ComputeType::Float32 ? alignof(float) : alignof(std::uint16_t);
     if (tensor->view.type != wanted) return {};
@@ -115,7 +126,7 @@ Result<void> MappedWeights::readRows(const std::string& canonicalName, ComputeTy
         // A vector whose elements are out of order: blocks can be dequantised in the file's order only.
         if (rowCount == 0) return {};
         std::vector<std::byte> stored(needed);
-        if (!convert(view, view.bytes.data(), rows.width, type, stored.data())) return notFinite(view, 0);
+        if (!convert(*tensor, view.bytes.data(), rows.width, type, stored.data())) return notFinite(view, 0);
         const std::size_t size = elementBytes(type);
         for (std::size_t i = 0; i < rows.width; ++i) {
             std::memcpy(out.data() + i * size, stored.data() + storedRow(i, headDim) * size, size);
@@ -125,7 +136,7 @@ Result<void> MappedWeights::readRows(const std::string& canonicalName, ComputeTy
     for (std::size_t i = 0; i < static_cast<std::size_t>(rowCount); ++i) {
         const std::size_t row = static_cast<std::size_t>(firstRow) + i;
         const std::size_t from = tensor->interleavedRows ? storedRow(row, headDim) : row;
-        if (!convert(view, view.bytes.data() + from * rows.rowBytes, rows.width, type, out.data() + i * rowOut)) {
+        if (!convert(*tensor, view.bytes.data() + from * rows.rowBytes, rows.width, type, out.data() + i * rowOut)) {
             return notFinite(view, from);
         }
     }

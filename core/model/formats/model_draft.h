@@ -1,6 +1,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "core/model/model_config.h"
 
@@ -14,6 +16,10 @@ struct ModelDraft {
     std::optional<bool> outputBias;
     std::optional<bool> mlpBias;
     bool interleavedQk = false;  ///< rows of q and k are stored in GGUF-llama's order
+    bool normsLessOne = false;   ///< norm weights are stored as w − 1
+    /// What may stand before the names of a Hugging Face folder's tensors; the first under which the embedding is
+    /// found.
+    std::vector<std::string> prefixes{"model."};
 };
 
 // Ranges that metadata must keep. They are far above any model, and keep every product of shapes inside 64 bits.

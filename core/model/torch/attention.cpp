@@ -2,7 +2,8 @@
 
 #include <ATen/ATen.h>
 
-#include <cmath>
+#include <algorithm>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -17,10 +18,44 @@ bool& blockAttentionInUse() {
     return use;
 }
 
-void fusedAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& out) {
+/// Scores that the written-out way holds at a time, of all heads together.
+constexpr std::int64_t kMostScores = std::int64_t{1} << 24;
+constexpr std::int64_t kMostWrittenQueries = 256;
+
+at::Tensor capped(const at::Tensor& scores, double softcap) {
+    return softcap > 0.0 ? at::tanh(scores / softcap).mul_(softcap) : scores;
+}
+
+/// One part: q [H, N, D], k, v [K, M, D] → out [N, H·D].
+void writtenAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionRule& rule,
+                      const at::Tensor& out) {
+    const std::int64_t heads = q.size(0), queries = q.size(1), headDim = q.size(2);
+    const std::int64_t kvHeads = k.size(0), keys = k.size(1), group = heads / kvHeads, past = keys - queries;
+    const std::int64_t widest = rule.window > 0 ? std::min(keys, rule.window + kMostWrittenQueries) : keys;
+    const std::int64_t block = std::clamp<std::int64_t>(kMostScores / (heads * widest), 1, kMostWrittenQueries);
+    const at::Tensor result = out.view({queries, kvHeads, group, headDim});
+    for (std::int64_t first = 0; first < queries; first += block) {
+        const std::int64_t rows = std::min(block, queries - first);
+        const std::int64_t begin = rule.firstKey(past + first), end = past + first + rows;
+        const auto seen = [&](const at::Tensor& all) { return all.narrow(1, begin, end - begin).to(at::kFloat); };
+        const at::Tensor grouped =
+            q.narrow(1, first, rows).to(at::kFloat).reshape({kvHeads, group * rows, headDim}) * rule.scale;
+        const at::Tensor scores = capped(at::bmm(grouped, seen(k).transpose(1, 2)), rule.softcap);
+        // Row i of the block sees its keys up to past + first + i, which is column (past + first − begin) + i.
+        const std::int64_t diagonal = past + first - begin;
+        at::Tensor hidden = at::ones({rows, end - begin}, at::kBool).triu(diagonal + 1);
+        if (rule.window > 0) hidden.logical_or_(at::ones_like(hidden).tril(diagonal - rule.window));
+        scores.view({kvHeads, group, rows, end - begin}).masked_fill_(hidden, -std::numeric_limits<double>::infinity());
+        const at::Tensor blockResult = at::bmm(at::softmax(scores, -1), seen(v));
+        result.narrow(0, first, rows).copy_(blockResult.view({kvHeads, group, rows, headDim}).permute({2, 0, 1, 3}));
+    }
+}
+
+/// As writtenAttention, where neither a cap nor a window matters.
+void fusedAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, double scale,
+                    const at::Tensor& out) {
     const std::int64_t heads = q.size(0), queries = q.size(1), headDim = q.size(2);
     const std::int64_t kvHeads = k.size(0), keys = k.size(1), group = heads / kvHeads;
-    const double scale = 1.0 / std::sqrt(static_cast<double>(headDim));
     if (queries == 1) {
         // The heads of a group stand in for queries, so that keys and values need not be repeated per query head.
         const at::Tensor grouped = q.reshape({1, kvHeads, group, headDim});
@@ -39,6 +74,13 @@ void fusedAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& 
     out.view({queries, heads, headDim}).copy_(result.squeeze(0).transpose(0, 1));
 }
 
+void libTorchAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionRule& rule,
+                       const at::Tensor& out) {
+    const std::int64_t begin = q.size(1) == 1 ? rule.firstKey(k.size(1) - 1) : 0, keys = k.size(1) - begin;
+    if (rule.softcap > 0.0 || (rule.window > 0 && keys > rule.window)) return writtenAttention(q, k, v, rule, out);
+    fusedAttention(q, k.narrow(1, begin, keys), v.narrow(1, begin, keys), rule.scale, out);
+}
+
 }  // namespace
 
 void useBlockAttention(bool use) {
@@ -46,7 +88,8 @@ void useBlockAttention(bool use) {
 }
 
 void causalAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                     std::span<const AttentionPart> parts, const at::Tensor& out, BlockAttentionScratch& scratch) {
+                     std::span<const AttentionPart> parts, const AttentionRule& rule, const at::Tensor& out,
+                     BlockAttentionScratch& scratch) {
     std::vector<AttentionPart> blocked;
     for (const AttentionPart& part : parts) {
         if (blockAttentionInUse() && q.scalar_type() == at::kBFloat16 && q.size(2) % 2 == 0 &&
@@ -55,18 +98,19 @@ void causalAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
             continue;
         }
         const auto keys = [&](const at::Tensor& all) { return all.narrow(1, part.keyBegin, part.keys); };
-        fusedAttention(q.narrow(1, part.queryBegin, part.queries), keys(k), keys(v),
-                       out.narrow(0, part.queryBegin, part.queries));
+        libTorchAttention(q.narrow(1, part.queryBegin, part.queries), keys(k), keys(v), rule,
+                          out.narrow(0, part.queryBegin, part.queries));
     }
-    if (!blocked.empty()) blockAttention(q, k, v, blocked, out, scratch);
+    if (!blocked.empty()) blockAttention(q, k, v, blocked, rule, out, scratch);
 }
 
-at::Tensor lastRowProbabilities(const at::Tensor& q, const at::Tensor& k) {
+at::Tensor lastRowProbabilities(const at::Tensor& q, const at::Tensor& k, const AttentionRule& rule) {
     const std::int64_t heads = q.size(0), headDim = q.size(1), kvHeads = k.size(0), keys = k.size(1);
+    const std::int64_t begin = rule.firstKey(keys - 1);
     const at::Tensor grouped = q.reshape({kvHeads, heads / kvHeads, headDim}).to(at::kFloat);
-    const at::Tensor scores =
-        at::matmul(grouped, k.to(at::kFloat).transpose(1, 2)) * (1.0 / std::sqrt(static_cast<double>(headDim)));
-    return at::softmax(scores, -1).view({heads, keys});
+    const at::Tensor seen = k.narrow(1, begin, keys - begin).to(at::kFloat);
+    const at::Tensor scores = capped(at::matmul(grouped, seen.transpose(1, 2)) * rule.scale, rule.softcap);
+    return at::constant_pad_nd(at::softmax(scores, -1).view({heads, keys - begin}), {begin, 0});
 }
 
 }  // namespace lpes::model

@@ -5,11 +5,13 @@
 #include <span>
 
 #include "core/model/causal_lm.h"
+#include "core/model/torch/attention_rule.h"
 
 namespace lpes::model {
 
-/// Adds one layer's last-row attention to the probe: queries [H, T, D] and keys [K, T, D] after rotation.
-void probeLastRow(const at::Tensor& queries, const at::Tensor& keys, std::span<const TokenSpan> spans,
-                  AttentionProbe& probe);
+/// Adds one layer's last-row attention to the probe: queries [H, T, D] and keys [K, T, D] after rotation,
+/// and the layer's rule.
+void probeLastRow(const at::Tensor& queries, const at::Tensor& keys, const AttentionRule& rule,
+                  std::span<const TokenSpan> spans, AttentionProbe& probe);
 
 }  // namespace lpes::model

@@ -37,7 +37,6 @@ struct PackedPart {
 
 struct Shapes {
     std::int64_t headDim, group, qHeadStride, outWidth;
-    float scale;
 };
 
 /// Columns of the key block that starts at `first`, as packed.
@@ -45,8 +44,9 @@ std::int64_t blockWidth(const PackedPart& packed, std::int64_t first) {
     return std::min(kKeyBlock, packed.padded - first);
 }
 
-void attendBlock(const Task& task, const PackedPart& packed, const Shapes& shapes, const at::BFloat16* q,
-                 const std::uint32_t* packedKeys, const std::uint32_t* packedValues, Bf16* out, float* scratch) {
+void attendBlock(const Task& task, const PackedPart& packed, const Shapes& shapes, const AttentionRule& rule,
+                 const at::BFloat16* q, const std::uint32_t* packedKeys, const std::uint32_t* packedValues, Bf16* out,
+                 float* scratch) {
     const AttentionKernels& kernel = kernels::attentionKernels();
     const std::int64_t headDim = shapes.headDim;
     const AttentionPart& part = *task.part;
@@ -66,18 +66,20 @@ void attendBlock(const Task& task, const PackedPart& packed, const Shapes& shape
     std::fill_n(sums, kQueryBlock, 0.0f);
     std::fill_n(maxima, kQueryBlock, kNoScore);
 
-    for (std::int64_t firstKey = 0; firstKey < lastKey; firstKey += kKeyBlock) {
+    const std::int64_t begin = rule.firstKey(past + task.firstQuery) / kKeyBlock * kKeyBlock;
+    for (std::int64_t firstKey = begin; firstKey < lastKey; firstKey += kKeyBlock) {
         const std::int64_t width = std::min(kKeyBlock, roundUp(lastKey - firstKey, kKeyStep));
         const std::int64_t packedWidth = blockWidth(packed, firstKey);
         const std::uint32_t* keys = packedKeys + packed.keys + (kvHead * packed.padded + firstKey) * (headDim / 2);
         const std::uint32_t* values = packedValues + packed.values + (kvHead * packed.padded + firstKey) / 2 * headDim;
         at::native::cpublas::brgemm(m, width, headDim, headDim, packedWidth, kKeyBlock, false, queries,
                                     reinterpret_cast<const at::BFloat16*>(keys), scores, true);
-        kernel.softmaxBlock(scores, kKeyBlock, past + task.firstQuery - firstKey + 1, rows, width, headDim,
-                            shapes.scale, shares, maxima, sums, firstKey > 0 ? result : nullptr);
+        const ScoreRule scoreRule{static_cast<float>(rule.scale), static_cast<float>(rule.softcap), rule.window};
+        kernel.softmaxBlock(scores, kKeyBlock, past + task.firstQuery - firstKey + 1, rows, width, headDim, scoreRule,
+                            shares, maxima, sums, firstKey > begin ? result : nullptr);
         std::fill_n(reinterpret_cast<std::uint16_t*>(shares + rows * kKeyBlock), (m - rows) * kKeyBlock,
                     std::uint16_t{0});
-        at::native::cpublas::brgemm(m, headDim, width, kKeyBlock, headDim, headDim, firstKey > 0,
+        at::native::cpublas::brgemm(m, headDim, width, kKeyBlock, headDim, headDim, firstKey > begin,
                                     reinterpret_cast<const at::BFloat16*>(shares),
                                     reinterpret_cast<const at::BFloat16*>(values), result, true);
     }
@@ -101,10 +103,9 @@ bool hasBlockAttention() {
 #endif
 
 void blockAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, std::span<const AttentionPart> parts,
-                    const at::Tensor& out, BlockAttentionScratch& scratch) {
+                    const AttentionRule& rule, const at::Tensor& out, BlockAttentionScratch& scratch) {
     const std::int64_t heads = q.size(0), kvHeads = k.size(0), headDim = q.size(2);
-    const Shapes shapes{headDim, heads / kvHeads, q.stride(0), heads * headDim,
-                        static_cast<float>(1.0 / std::sqrt(static_cast<double>(headDim)))};
+    const Shapes shapes{headDim, heads / kvHeads, q.stride(0), heads * headDim};
 
     std::vector<PackedPart> packed;
     std::vector<Task> tasks;
@@ -158,7 +159,7 @@ void blockAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& 
         if (own.size() < scratchFloats) own.resize(scratchFloats);
         for (std::int64_t index = begin; index < end; ++index) {
             const Task& task = tasks[static_cast<std::size_t>(index)];
-            attendBlock(task, packed[static_cast<std::size_t>(task.part - parts.data())], shapes, qData,
+            attendBlock(task, packed[static_cast<std::size_t>(task.part - parts.data())], shapes, rule, qData,
                         scratch.packedKeys.data(), scratch.packedValues.data(), static_cast<Bf16*>(out.data_ptr()),
                         own.data());
         }

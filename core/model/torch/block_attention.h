@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "core/model/torch/attention_rule.h"
+
 namespace lpes::model {
 
 /// One prompt's rows in packed queries and keys; its queries are the last `queries` of its `keys` positions.
@@ -27,8 +29,9 @@ struct BlockAttentionScratch {
 /// Causal attention of all parts in one go, bfloat16: q [H, N, D], k, v [K, M, D] with rows of D contiguous values and
 /// any head stride → out [N, H·D] contiguous. Blocks of 64 queries meet blocks of 512 keys; softmax in float32 with a
 /// running maximum (Milakov & Gimelshein 2018; Dao et al. 2022), probabilities rounded to bfloat16 for the product with
-/// the values. The result does not depend on the number of threads, nor on which prompts share the batch.
+/// the values. Blocks of keys outside every query's window are skipped. The result does not depend on the number of
+/// threads, nor on which prompts share the batch.
 void blockAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, std::span<const AttentionPart> parts,
-                    const at::Tensor& out, BlockAttentionScratch& scratch);
+                    const AttentionRule& rule, const at::Tensor& out, BlockAttentionScratch& scratch);
 
 }  // namespace lpes::model

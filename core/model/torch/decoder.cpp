@@ -32,6 +32,10 @@ PackedTokens Decoder::embed(std::span<const std::span<const text::TokenId>> prom
         }
     }
     tokens.hidden = at::embedding(m_weights.embedding, at::tensor(ids, at::kLong));
+    if (m_config.embeddingScale != 1.0) {
+        // transformers keeps the factor in the compute type.
+        tokens.hidden.mul_(at::full({}, m_config.embeddingScale, tokens.hidden.scalar_type()));
+    }
     return tokens;
 }
 
@@ -69,28 +73,34 @@ void Decoder::runLayer(int layer, PackedTokens& tokens, const RotaryTable& table
         k = project(normed, weights.qkv[1], Workspace::kQkv1);
         v = project(normed, weights.qkv[2], Workspace::kQkv2);
     }
+    if (m_config.queryKeyNorm) {
+        kernels::normHeads(q, weights.queryNorm, m_config.rmsNormEps);
+        kernels::normHeads(k, weights.keyNorm, m_config.rmsNormEps);
+    }
 
     const at::Tensor queries = take(Workspace::kQ, {heads, count, headDim});
     at::Tensor keys, values;
     std::vector<AttentionPart> parts;
     const at::Tensor attended = take(Workspace::kAttended, {count, heads * headDim});
+    const std::span<const std::int32_t> tableRows = table.rows ? *table.rows : tokens.positions;
     if (cache) {
         const std::int64_t past = tokens.positions.front();
         keys = cache->keys(layer).narrow(1, 0, past + count);
         values = cache->values(layer).narrow(1, 0, past + count);
-        kernels::rotateAndSplit(q, k, v, table, tokens.positions, queries, keys.narrow(1, past, count),
+        kernels::rotateAndSplit(q, k, v, table, tableRows, queries, keys.narrow(1, past, count),
                                 values.narrow(1, past, count));
         parts.push_back({0, count, 0, past + count});
     } else {
         keys = take(Workspace::kK, {kvHeads, count, headDim});
         values = take(Workspace::kV, {kvHeads, count, headDim});
-        kernels::rotateAndSplit(q, k, v, table, tokens.positions, queries, keys, values);
+        kernels::rotateAndSplit(q, k, v, table, tableRows, queries, keys, values);
         for (const Segment& segment : tokens.segments) {
             parts.push_back({segment.begin, segment.length, segment.begin, segment.length});
         }
     }
-    causalAttention(queries, keys, values, parts, attended, m_workspace.attention());
-    if (observer) observer(layer, queries, keys);
+    const AttentionRule rule = attentionRule(m_config, layer);
+    causalAttention(queries, keys, values, parts, rule, attended, m_workspace.attention());
+    if (observer) observer(layer, queries, keys, rule);
 
     at::Tensor context = attended;
     if (rows.defined()) {
@@ -100,6 +110,7 @@ void Decoder::runLayer(int layer, PackedTokens& tokens, const RotaryTable& table
         normed = normed.narrow(0, 0, count);
     }
     const at::Tensor delta = project(context, weights.output, Workspace::kDelta);
+    if (m_config.postNorms) kernels::rmsNorm(delta, weights.postAttentionNorm, m_config.rmsNormEps, delta);
     kernels::addRmsNorm(tokens.hidden, delta, weights.mlpNorm, m_config.rmsNormEps, normed);
 
     at::Tensor gate, up;
@@ -112,8 +123,11 @@ void Decoder::runLayer(int layer, PackedTokens& tokens, const RotaryTable& table
         up = project(normed, weights.gateUp[1], Workspace::kUp);
     }
     const at::Tensor activated = take(Workspace::kActivated, {count, inner});
-    kernels::siluMul(gate, up, activated);
+    kernels::gatedActivation(m_config.activation, gate, up, activated);
     tokens.pending = project(activated, weights.down, Workspace::kDelta);
+    if (m_config.postNorms) {
+        kernels::rmsNorm(tokens.pending, weights.postMlpNorm, m_config.rmsNormEps, tokens.pending);
+    }
 }
 
 void Decoder::settle(PackedTokens& tokens) {
@@ -132,10 +146,19 @@ void Decoder::runLayers(PackedTokens& tokens, const std::vector<RotaryTable>& ta
     if (stop.stop_requested()) throw StopRequested{};
 }
 
+AttentionRule attentionRule(const ModelConfig& config, int layer) {
+    return {config.attentionScale, config.attentionSoftcap, config.slides(layer) ? config.slidingWindow : 0};
+}
+
+at::Tensor softcapped(const at::Tensor& values, double cap) {
+    return cap > 0.0 ? at::tanh(values / cap) * cap : values;
+}
+
 at::Tensor Decoder::logits(const at::Tensor& hidden) const {
     const at::Tensor normed = at::empty_like(hidden);
     kernels::rmsNorm(hidden, m_weights.finalNorm, m_config.rmsNormEps, normed);
-    return at::mm(normed, m_weights.head.t()).to(at::kFloat);
+    const at::Tensor logits = at::mm(normed, m_weights.head.t()).to(at::kFloat);
+    return softcapped(logits, m_config.logitSoftcap);
 }
 
 }  // namespace lpes::model

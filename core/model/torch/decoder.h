@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/model/model_config.h"
+#include "core/model/torch/attention_rule.h"
 #include "core/model/torch/block_attention.h"
 #include "core/model/torch/decoder_weights.h"
 #include "core/model/torch/kv_cache.h"
@@ -44,8 +45,15 @@ struct PackedTokens {
     at::Tensor pending;                   ///< [N, E] still to be added to hidden; undefined when there is nothing
 };
 
-/// What a probe sees of a layer: queries [H, N, D] and keys [K, S, D] after rotation.
-using AttentionObserver = std::function<void(int layer, const at::Tensor& queries, const at::Tensor& keys)>;
+/// What a probe sees of a layer: queries [H, N, D] and keys [K, S, D] after rotation, and what the layer does with
+/// their scores.
+using AttentionObserver =
+    std::function<void(int layer, const at::Tensor& queries, const at::Tensor& keys, const AttentionRule& rule)>;
+
+/// What layer `layer` does with its scores.
+[[nodiscard]] AttentionRule attentionRule(const ModelConfig& config, int layer);
+/// cap·tanh(values / cap); the values themselves where cap is 0.
+[[nodiscard]] at::Tensor softcapped(const at::Tensor& values, double cap);
 
 /// The decoder's forward pass without gradients. Holds nothing but references: weights, workspace and tables outlive
 /// it.

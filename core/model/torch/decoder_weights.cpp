@@ -65,7 +65,7 @@ class Loader {
         DecoderWeights weights;
         const ModelConfig& config = m_source->config();
         if (auto r = tensor("embedding", weights.embedding); !r) return fail(r.error());
-        if (auto r = tensor("final_norm", weights.finalNorm); !r) return fail(r.error());
+        if (auto r = norm("final_norm", weights.finalNorm); !r) return fail(r.error());
         if (m_source->find("head")) {
             if (auto r = tensor("head", weights.head); !r) return fail(r.error());
         } else {
@@ -75,10 +75,9 @@ class Loader {
         for (int index = 0; index < config.numLayers; ++index) {
             LayerWeights& layer = weights.layers[static_cast<std::size_t>(index)];
             const std::string prefix = fmt::format("layer.{}.", index);
-            if (auto r = tensor(prefix + "attention_norm", layer.attentionNorm); !r) return fail(r.error());
+            if (auto r = norms(prefix, layer); !r) return fail(r.error());
             if (auto r = projections(prefix, {"q", "k", "v"}, layer.qkv); !r) return fail(r.error());
             if (auto r = projection(prefix + "o", layer.output); !r) return fail(r.error());
-            if (auto r = tensor(prefix + "mlp_norm", layer.mlpNorm); !r) return fail(r.error());
             if (auto r = projections(prefix, {"gate", "up"}, layer.gateUp); !r) return fail(r.error());
             if (auto r = projection(prefix + "down", layer.down); !r) return fail(r.error());
         }
@@ -100,27 +99,45 @@ class Loader {
         return {};
     }
 
-    Result<void> readInto(const std::string& name, const at::Tensor& target) {
+    Result<void> readInto(const std::string& name, ComputeType type, const at::Tensor& target) {
         if (auto r = step(); !r) return r;
-        return m_source->read(name, m_type, {static_cast<std::byte*>(target.data_ptr()), target.nbytes()});
+        return m_source->read(name, type, {static_cast<std::byte*>(target.data_ptr()), target.nbytes()});
     }
 
-    Result<void> tensor(const std::string& name, at::Tensor& target) {
+    Result<void> norm(const std::string& name, at::Tensor& target) {
+        return tensor(name, target, m_source->config().wideNorms ? ComputeType::Float32 : m_type);
+    }
+
+    Result<void> norms(const std::string& prefix, LayerWeights& layer) {
+        if (auto r = norm(prefix + "attention_norm", layer.attentionNorm); !r) return r;
+        if (auto r = norm(prefix + "mlp_norm", layer.mlpNorm); !r) return r;
+        if (m_source->config().queryKeyNorm) {
+            if (auto r = norm(prefix + "q_norm", layer.queryNorm); !r) return r;
+            if (auto r = norm(prefix + "k_norm", layer.keyNorm); !r) return r;
+        }
+        if (!m_source->config().postNorms) return {};
+        if (auto r = norm(prefix + "post_attention_norm", layer.postAttentionNorm); !r) return r;
+        return norm(prefix + "post_mlp_norm", layer.postMlpNorm);
+    }
+
+    Result<void> tensor(const std::string& name, at::Tensor& target) { return tensor(name, target, m_type); }
+
+    Result<void> tensor(const std::string& name, at::Tensor& target, ComputeType type) {
         const auto found = view(name);
         if (!found) return fail(found.error());
-        if (const auto bytes = m_source->direct(name, m_type); !bytes.empty()) {
+        if (const auto bytes = m_source->direct(name, type); !bytes.empty()) {
             if (auto r = step(); !r) return r;
             if (auto r = m_source->checkFinite(name); !r) return r;
             // Never written to: the mapping is read-only, and every weight is an input only.
             target = at::from_blob(
                 const_cast<std::byte*>(bytes.data()), (*found)->shape,
-                [keepAlive = m_source](void*) mutable { keepAlive.reset(); }, scalarType(m_type));
+                [keepAlive = m_source](void*) mutable { keepAlive.reset(); }, scalarType(type));
             m_residentBytes += static_cast<std::int64_t>(bytes.size());
             return {};
         }
-        target = at::empty((*found)->shape, scalarType(m_type));
+        target = at::empty((*found)->shape, scalarType(type));
         m_residentBytes += static_cast<std::int64_t>(target.nbytes());
-        return readInto(name, target);
+        return readInto(name, type, target);
     }
 
     /// Takes no more memory in the end: the plain copy goes.
@@ -171,7 +188,7 @@ class Loader {
         std::int64_t row = 0;
         for (const std::string& name : names) {
             const std::int64_t rows = m_source->find(prefix + name + suffix)->shape[0];
-            if (auto r = readInto(prefix + name + suffix, target.narrow(0, row, rows)); !r) return r;
+            if (auto r = readInto(prefix + name + suffix, m_type, target.narrow(0, row, rows)); !r) return r;
             row += rows;
         }
         return {};

@@ -20,17 +20,20 @@ struct Projection {
     at::Tensor bias;    ///< [out] compute type; undefined where the model has none
 };
 
-/// One layer. Where the file's bytes are used as they are (zero-copy) q, k, v and gate, up stay matrices of their own;
-/// where they have to be converted anyway they are written into one matrix each, so that one product does the work of
-/// three or two: `qkv` has one or three entries and `gateUp` one or two. Such matrices are also packed where the
-/// processor gains from it.
+/// One layer; norm weights are float32 where ModelConfig::wideNorms says so. Where the file's bytes are used as they
+/// are (zero-copy) q, k, v and gate, up stay matrices of their own; where they have to be converted anyway they are
+/// written into one matrix each, so that one product does the work of three or two: `qkv` has one or three entries and
+/// `gateUp` one or two. Such matrices are also packed where the processor gains from it.
 struct LayerWeights {
     at::Tensor attentionNorm;        ///< [E]
     std::vector<Projection> qkv;     ///< {[(H+2K)·D, E]} or {[H·D, E], [K·D, E], [K·D, E]}
+    at::Tensor queryNorm, keyNorm;   ///< [D] where the model norms queries and keys, else undefined
     Projection output;               ///< [E, H·D]
+    at::Tensor postAttentionNorm;    ///< [E] where the model has post norms, else undefined
     at::Tensor mlpNorm;              ///< [E]
     std::vector<Projection> gateUp;  ///< {[2·I, E]} or {[I, E], [I, E]}
     Projection down;                 ///< [E, I]
+    at::Tensor postMlpNorm;          ///< [E] where the model has post norms, else undefined
 };
 
 /// immutable after loading, hence thread-safe. No tensor was made inside InferenceMode, so all of them may take part in

@@ -67,12 +67,38 @@ const AttentionKernels& attentionKernels() {
 void addRmsNorm(const at::Tensor& x, const at::Tensor& delta, const at::Tensor& weight, double eps,
                 const at::Tensor& out) {
     const std::int64_t size = x.size(1);
+    const bool wide = weight.scalar_type() != x.scalar_type();
     withType(x, [&](auto tag) {
         using T = decltype(tag);
         const RowKernels<T>& rows = rowKernels<T>();
+        T* added = delta.defined() ? data<T>(delta) : nullptr;
         forRows(x.size(0), size, [&](std::int64_t begin, std::int64_t end) {
-            rows.norm(data<T>(x), delta.defined() ? data<T>(delta) : nullptr, data<T>(weight), static_cast<float>(eps),
-                      size, data<T>(out), begin, end);
+            if (wide) {
+                rows.wideNorm(data<T>(x), added, data<float>(weight), static_cast<float>(eps), size, data<T>(out),
+                              begin, end);
+            } else {
+                rows.norm(data<T>(x), added, data<T>(weight), static_cast<float>(eps), size, data<T>(out), begin, end);
+            }
+        });
+    });
+}
+
+void normHeads(const at::Tensor& x, const at::Tensor& weight, double eps) {
+    const std::int64_t headDim = weight.size(0), heads = x.size(1) / headDim;
+    const bool wide = weight.scalar_type() != x.scalar_type();
+    withType(x, [&](auto tag) {
+        using T = decltype(tag);
+        const RowKernels<T>& rows = rowKernels<T>();
+        forRows(x.size(0), x.size(1), [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t row = begin; row < end; ++row) {
+                T* values = data<T>(x) + row * x.stride(0);
+                if (wide) {
+                    rows.wideNorm(values, nullptr, data<float>(weight), static_cast<float>(eps), headDim, values, 0,
+                                  heads);
+                } else {
+                    rows.norm(values, nullptr, data<T>(weight), static_cast<float>(eps), headDim, values, 0, heads);
+                }
+            }
         });
     });
 }
@@ -81,27 +107,28 @@ void rmsNorm(const at::Tensor& x, const at::Tensor& weight, double eps, const at
     addRmsNorm(x, at::Tensor(), weight, eps, out);
 }
 
-void siluMul(const at::Tensor& gate, const at::Tensor& up, const at::Tensor& out) {
+void gatedActivation(Activation activation, const at::Tensor& gate, const at::Tensor& up, const at::Tensor& out) {
     const std::int64_t size = gate.size(1);
     withType(gate, [&](auto tag) {
         using T = decltype(tag);
         const RowKernels<T>& rows = rowKernels<T>();
         forRows(gate.size(0), size, [&](std::int64_t begin, std::int64_t end) {
-            rows.siluMul(data<T>(gate), gate.stride(0), data<T>(up), up.stride(0), size, data<T>(out), begin, end);
+            const auto gated = activation == Activation::Silu ? rows.siluMul : rows.geluMul;
+            gated(data<T>(gate), gate.stride(0), data<T>(up), up.stride(0), size, data<T>(out), begin, end);
         });
     });
 }
 
 void rotateAndSplit(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const RotaryTable& table,
-                    std::span<const std::int32_t> positions, const at::Tensor& qOut, const at::Tensor& kOut,
+                    std::span<const std::int32_t> tableRows, const at::Tensor& qOut, const at::Tensor& kOut,
                     const at::Tensor& vOut) {
     const std::int64_t headDim = qOut.size(2);
     withType(q, [&](auto tag) {
         using T = decltype(tag);
         const RowKernels<T>& rows = rowKernels<T>();
         const auto rotate = [&](const at::Tensor& in, const at::Tensor& out, std::int64_t begin, std::int64_t end) {
-            rows.rotate(data<T>(in), in.stride(0), out.size(0), headDim / 2, data<T>(table.cos), data<T>(table.sin),
-                        positions.data(), data<T>(out), out.stride(0), begin, end);
+            rows.rotate(data<T>(in), in.stride(0), out.size(0), headDim, table.cos.size(1), data<T>(table.cos),
+                        data<T>(table.sin), tableRows.data(), data<T>(out), out.stride(0), begin, end);
         };
         forRows(q.size(0), q.size(1) + k.size(1) + v.size(1), [&](std::int64_t begin, std::int64_t end) {
             rotate(q, qOut, begin, end);

@@ -17,22 +17,35 @@ struct RowKernels {
     /// Rows begin … end−1: x += delta (unless nullptr), out = weight · round(x · rsqrt(mean(x²) + eps)).
     void (*norm)(T* x, const T* delta, const T* weight, float eps, std::int64_t size, T* out, std::int64_t begin,
                  std::int64_t end);
+    /// The same with float32 weights and one rounding: out = round(x · rsqrt(mean(x²) + eps) · weight).
+    void (*wideNorm)(T* x, const T* delta, const float* weight, float eps, std::int64_t size, T* out,
+                     std::int64_t begin, std::int64_t end);
     /// out = round(silu(gate)) · up.
     void (*siluMul)(const T* gate, std::int64_t gateStride, const T* up, std::int64_t upStride, std::int64_t size,
                     T* out, std::int64_t begin, std::int64_t end);
-    /// `heads` heads of 2·half values each, rotated by the angles of the row's position and laid out by head.
-    void (*rotate)(const T* in, std::int64_t inStride, std::int64_t heads, std::int64_t half, const T* cos,
-                   const T* sin, const std::int32_t* positions, T* out, std::int64_t headStride, std::int64_t begin,
-                   std::int64_t end);
+    /// out = round(gelu(gate)) · up, GELU in its tanh form.
+    void (*geluMul)(const T* gate, std::int64_t gateStride, const T* up, std::int64_t upStride, std::int64_t size,
+                    T* out, std::int64_t begin, std::int64_t end);
+    /// `heads` heads of headDim values each, the first 2·half of which are rotated by the angles in the row's row of
+    /// cos and sin [·, half]; laid out by head.
+    void (*rotate)(const T* in, std::int64_t inStride, std::int64_t heads, std::int64_t headDim, std::int64_t half,
+                   const T* cos, const T* sin, const std::int32_t* tableRows, T* out, std::int64_t headStride,
+                   std::int64_t begin, std::int64_t end);
+};
+
+/// What happens to scores: attention_rule.h in the loops' types.
+struct ScoreRule {
+    float scale, softcap;
+    std::int64_t window;
 };
 
 /// The inner loops of blockAttention.
 struct AttentionKernels {
     /// Scores [rows, stride] → shares [rows, stride] in units of e^maximum; row i sees the first `visible` + i of
-    /// `width` columns, the rest gets 0. maxima and sums [rows] are kept up to date; results [rows, headDim] of earlier
-    /// blocks (nullptr in the first) are brought to the new maxima.
+    /// `width` columns, of these the last rule.window (0: all); the rest gets 0. maxima and sums [rows] are kept up to
+    /// date; results [rows, headDim] of earlier blocks (nullptr in the first) are brought to the new maxima.
     void (*softmaxBlock)(float* scores, std::int64_t stride, std::int64_t visible, std::int64_t rows,
-                         std::int64_t width, std::int64_t headDim, float scale, Bf16* shares, float* maxima,
+                         std::int64_t width, std::int64_t headDim, const ScoreRule& rule, Bf16* shares, float* maxima,
                          float* sums, float* results);
     /// keys [count, 2·half] → pairs transposed, words [half, width]; columns from count on are zero.
     void (*packKeys)(const std::uint16_t* keys, std::int64_t count, std::int64_t half, std::int64_t width,

@@ -11,8 +11,20 @@ namespace {
 
 using namespace lanes;
 
-template <class T>
-inline void normRow(T* x, const T* delta, const T* weight, float eps, std::int64_t size, T* out) {
+/// What a norm's weight makes of a normed value: a weight of the row's own type multiplies the rounded value, a float32
+/// one beside bfloat16 the unrounded.
+LPES_INLINE Floats weighted(const float*, const float*, Floats weight, Floats normed) {
+    return weight * normed;
+}
+LPES_INLINE Floats weighted(const Bf16* tag, const Bf16*, Floats weight, Floats normed) {
+    return weight * roundTo(tag, normed);
+}
+LPES_INLINE Floats weighted(const Bf16*, const float*, Floats weight, Floats normed) {
+    return weight * normed;
+}
+
+template <class T, class W>
+inline void normRow(T* x, const T* delta, const W* weight, float eps, std::int64_t size, T* out) {
     Floats squares{};
     const std::int64_t whole = size - size % kLanes, rest = size % kLanes;
     for (std::int64_t i = 0; i < whole; i += kLanes) {
@@ -33,38 +45,48 @@ inline void normRow(T* x, const T* delta, const T* weight, float eps, std::int64
     }
     const Floats scale = broadcast(1.0f / __builtin_sqrtf(sum(squares) / static_cast<float>(size) + eps));
     for (std::int64_t i = 0; i < whole; i += kLanes) {
-        store(out + i, load(weight + i) * roundTo(x, load(x + i) * scale));
+        store(out + i, weighted(x, weight, load(weight + i), load(x + i) * scale));
     }
     if (rest > 0) {
-        storeSome(out + whole, loadSome(weight + whole, rest) * roundTo(x, loadSome(x + whole, rest) * scale), rest);
+        storeSome(out + whole, weighted(x, weight, loadSome(weight + whole, rest), loadSome(x + whole, rest) * scale),
+                  rest);
     }
 }
 
-template <class T>
-void normRows(T* x, const T* delta, const T* weight, float eps, std::int64_t size, T* out, std::int64_t begin,
+template <class T, class W>
+void normRows(T* x, const T* delta, const W* weight, float eps, std::int64_t size, T* out, std::int64_t begin,
               std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
         normRow(x + row * size, delta ? delta + row * size : nullptr, weight, eps, size, out + row * size);
     }
 }
 
-template <class T>
-inline Floats siluMulLanes(Floats gate, Floats up, const T* tag) {
-    return roundTo(tag, gate / (broadcast(1.0f) + exponential(-gate))) * up;
-}
+struct Silu {
+    LPES_INLINE static Floats of(Floats x) { return x / (broadcast(1.0f) + exponential(-x)); }
+};
 
-template <class T>
-void siluMulRows(const T* gates, std::int64_t gateStride, const T* ups, std::int64_t upStride, std::int64_t size,
-                 T* outs, std::int64_t begin, std::int64_t end) {
+/// x/2 · (1 + tanh(√(2/π)·(x + 0.044715·x³))) (Hendrycks & Gimpel 2016), with (1 + tanh y)/2 = 1/(1 + e^(−2y)).
+struct GeluTanh {
+    LPES_INLINE static Floats of(Floats x) {
+        const Floats twice = (x + x * x * x * 0.044715f) * 1.5957691216057308f;
+        return x / (broadcast(1.0f) + exponential(-twice));
+    }
+};
+
+template <class T, class Gate>
+void gateRows(const T* gates, std::int64_t gateStride, const T* ups, std::int64_t upStride, std::int64_t size, T* outs,
+              std::int64_t begin, std::int64_t end) {
     const std::int64_t whole = size - size % kLanes, rest = size % kLanes;
     for (std::int64_t row = begin; row < end; ++row) {
         const T* gate = gates + row * gateStride;
         const T* up = ups + row * upStride;
         T* out = outs + row * size;
-        for (std::int64_t i = 0; i < whole; i += kLanes)
-            store(out + i, siluMulLanes(load(gate + i), load(up + i), gate));
+        for (std::int64_t i = 0; i < whole; i += kLanes) {
+            store(out + i, roundTo(gate, Gate::of(load(gate + i))) * load(up + i));
+        }
         if (rest > 0) {
-            storeSome(out + whole, siluMulLanes(loadSome(gate + whole, rest), loadSome(up + whole, rest), gate), rest);
+            storeSome(out + whole, roundTo(gate, Gate::of(loadSome(gate + whole, rest))) * loadSome(up + whole, rest),
+                      rest);
         }
     }
 }
@@ -77,7 +99,7 @@ inline void rotateLanes(const T* tag, Floats a, Floats b, Floats cos, Floats sin
 }
 
 template <class T>
-inline void rotateHead(const T* in, const T* cos, const T* sin, std::int64_t half, T* out) {
+inline void rotateHead(const T* in, const T* cos, const T* sin, std::int64_t headDim, std::int64_t half, T* out) {
     const std::int64_t whole = half - half % kLanes, rest = half % kLanes;
     Floats first, second;
     for (std::int64_t i = 0; i < whole; i += kLanes) {
@@ -91,30 +113,44 @@ inline void rotateHead(const T* in, const T* cos, const T* sin, std::int64_t hal
         storeSome(out + whole, first, rest);
         storeSome(out + half + whole, second, rest);
     }
+    for (std::int64_t i = 2 * half; i < headDim; ++i) out[i] = in[i];
 }
 
 template <class T>
-void rotateRows(const T* in, std::int64_t inStride, std::int64_t heads, std::int64_t half, const T* cos, const T* sin,
-                const std::int32_t* positions, T* out, std::int64_t headStride, std::int64_t begin, std::int64_t end) {
+void rotateRows(const T* in, std::int64_t inStride, std::int64_t heads, std::int64_t headDim, std::int64_t half,
+                const T* cos, const T* sin, const std::int32_t* tableRows, T* out, std::int64_t headStride,
+                std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
-        const std::int64_t angles = positions[row] * half;
+        const std::int64_t angles = tableRows[row] * half;
         for (std::int64_t head = 0; head < heads; ++head) {
-            rotateHead(in + row * inStride + head * 2 * half, cos + angles, sin + angles, half,
-                       out + head * headStride + row * 2 * half);
+            rotateHead(in + row * inStride + head * headDim, cos + angles, sin + angles, headDim, half,
+                       out + head * headStride + row * headDim);
         }
     }
 }
 
 constexpr float kNoScore = -__builtin_inff();
 
-/// One row; answers by what the row's earlier results have to be multiplied.
-inline float softmaxRow(float* scores, std::int64_t visible, std::int64_t width, float scale, Bf16* shares,
-                        float& maximum, float& total) {
-    const std::int64_t whole = visible - visible % kLanes, rest = visible % kLanes;
-    const std::int64_t filled = rest > 0 ? whole + kLanes : whole;
+/// tanh(x) = 1 − 2 / (e^2x + 1), within 2⁻²³.
+inline Floats hyperbolicTangent(Floats x) {
+    return broadcast(1.0f) - broadcast(2.0f) / (exponential(x + x) + broadcast(1.0f));
+}
+
+/// One row, columns first … visible−1 of `width`; answers by what the row's earlier results have to be multiplied.
+inline float softmaxRow(float* scores, std::int64_t first, std::int64_t visible, std::int64_t width,
+                        const ScoreRule& rule, Bf16* shares, float& maximum, float& total) {
+    const std::int64_t begin = first - first % kLanes, filled = (visible + kLanes - 1) / kLanes * kLanes;
+    float scale = rule.scale;
+    if (rule.softcap > 0.0f) {
+        const Floats inner = broadcast(scale / rule.softcap), cap = broadcast(rule.softcap);
+        for (std::int64_t i = begin; i < filled; i += kLanes)
+            store(scores + i, cap * hyperbolicTangent(load(scores + i) * inner));
+        scale = 1.0f;
+    }
+    for (std::int64_t i = begin; i < first; ++i) scores[i] = kNoScore;
     for (std::int64_t i = visible; i < filled; ++i) scores[i] = kNoScore;
     Floats largest = broadcast(kNoScore);
-    for (std::int64_t i = 0; i < filled; i += kLanes) {
+    for (std::int64_t i = begin; i < filled; i += kLanes) {
         const Floats value = load(scores + i);
         largest = value > largest ? value : largest;
     }
@@ -125,16 +161,12 @@ inline float softmaxRow(float* scores, std::int64_t visible, std::int64_t width,
     }
     const Floats factor = broadcast(scale), shift = broadcast(newMaximum);
     Floats sums{};
-    for (std::int64_t i = 0; i < whole; i += kLanes) {
-        const Floats share = exponential(load(scores + i) * factor - shift);
-        sums += share;
-        store(shares + i, share);
-    }
-    if (rest > 0) {
-        Floats share = exponential(load(scores + whole) * factor - shift);
-        for (std::int64_t i = rest; i < kLanes; ++i) share[i] = 0.0f;
-        sums += share;
-        store(shares + whole, share);
+    for (std::int64_t i = 0; i < begin; ++i) shares[i] = Bf16{0};
+    for (std::int64_t i = begin; i < filled; i += kLanes) {
+        const Floats score = load(scores + i), share = exponential(score * factor - shift);
+        const Floats seen = score == kNoScore ? Floats{} : share;  // the exponential ends at e^−87
+        sums += seen;
+        store(shares + i, seen);
     }
     for (std::int64_t i = filled; i < width; ++i) shares[i] = Bf16{0};
     const float correction = exponential(broadcast(maximum - newMaximum))[0];
@@ -144,15 +176,18 @@ inline float softmaxRow(float* scores, std::int64_t visible, std::int64_t width,
 }
 
 void softmaxBlock(float* scores, std::int64_t stride, std::int64_t visible, std::int64_t rows, std::int64_t width,
-                  std::int64_t headDim, float scale, Bf16* shares, float* maxima, float* sums, float* results) {
+                  std::int64_t headDim, const ScoreRule& rule, Bf16* shares, float* maxima, float* sums,
+                  float* results) {
     for (std::int64_t row = 0; row < rows; ++row) {
         const std::int64_t wanted = visible + row, seen = wanted < 0 ? 0 : wanted > width ? width : wanted;
+        const std::int64_t first = rule.window > 0 && wanted > rule.window ? wanted - rule.window : 0;
         Bf16* target = shares + row * stride;
-        if (seen == 0) {
+        if (first >= seen) {
             std::memset(static_cast<void*>(target), 0, static_cast<std::size_t>(width) * sizeof(Bf16));
             continue;
         }
-        const float correction = softmaxRow(scores + row * stride, seen, width, scale, target, maxima[row], sums[row]);
+        const float correction =
+            softmaxRow(scores + row * stride, first, seen, width, rule, target, maxima[row], sums[row]);
         if (results && correction != 1.0f) {
             for (std::int64_t i = 0; i < headDim; ++i) results[row * headDim + i] *= correction;
         }
@@ -200,9 +235,11 @@ void finishRow(const float* results, float total, std::int64_t headDim, Bf16* ou
     if (rest > 0) storeSome(out + whole, loadSome(results + whole, rest) * factor, rest);
 }
 
-constexpr KernelSet kKernels{{normRows<float>, siluMulRows<float>, rotateRows<float>},
-                             {normRows<Bf16>, siluMulRows<Bf16>, rotateRows<Bf16>},
-                             {softmaxBlock, packKeys, packValues, finishRow}};
+constexpr KernelSet kKernels{
+    {normRows<float, float>, normRows<float, float>, gateRows<float, Silu>, gateRows<float, GeluTanh>,
+     rotateRows<float>},
+    {normRows<Bf16, Bf16>, normRows<Bf16, float>, gateRows<Bf16, Silu>, gateRows<Bf16, GeluTanh>, rotateRows<Bf16>},
+    {softmaxBlock, packKeys, packValues, finishRow}};
 
 }  // namespace
 }  // namespace lpes::model

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "core/model/torch/decoder.h"
 #include "core/model/torch/packed_weight.h"
 #include "core/model/torch/torch_errors.h"
 
@@ -24,24 +25,45 @@ std::vector<at::Tensor> projectAll(const at::Tensor& input, const std::vector<Pr
     return outputs;
 }
 
+/// Norms the last dimension; a float32 weight beside bfloat16 x is multiplied before the rounding.
 at::Tensor rmsNorm(const at::Tensor& x, const at::Tensor& weight, double eps) {
     const at::Tensor wide = x.to(at::kFloat);
-    return weight * (wide * at::rsqrt(wide.pow(2).mean({1}, true) + eps)).to(x.scalar_type());
+    const at::Tensor normed = wide * at::rsqrt(wide.pow(2).mean({-1}, true) + eps);
+    const bool wideWeight = weight.scalar_type() != x.scalar_type();
+    return wideWeight ? (normed * weight).to(x.scalar_type()) : weight * normed.to(x.scalar_type());
 }
 
-/// [T, heads·D] → rotated [1, heads, T, D]; cos and sin [T, D/2] float32.
+/// [T, heads·D] → rotated [1, heads, T, D]; cos and sin [T, R/2] float32, the values from R on pass.
 at::Tensor rotated(const at::Tensor& rows, std::int64_t headDim, const at::Tensor& cos, const at::Tensor& sin) {
     const at::Tensor heads = rows.view({rows.size(0), -1, headDim}).transpose(0, 1).to(at::kFloat);
-    const std::vector<at::Tensor> halves = heads.chunk(2, 2);
-    return at::cat({halves[0] * cos - halves[1] * sin, halves[1] * cos + halves[0] * sin}, 2)
-        .to(rows.scalar_type())
-        .unsqueeze(0);
+    const std::int64_t half = cos.size(1);
+    const at::Tensor first = heads.narrow(2, 0, half), second = heads.narrow(2, half, half);
+    std::vector<at::Tensor> parts{first * cos - second * sin, second * cos + first * sin};
+    if (2 * half < headDim) parts.push_back(heads.narrow(2, 2 * half, headDim - 2 * half));
+    return at::cat(parts, 2).to(rows.scalar_type()).unsqueeze(0);
+}
+
+/// q [1, H, T, D], k and v [1, K, T, D] → [1, H, T, D].
+at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionRule& rule) {
+    const std::int64_t tokens = q.size(2), group = q.size(1) / k.size(1);
+    if (rule.softcap == 0.0 && (rule.window == 0 || rule.window >= tokens)) {
+        return at::scaled_dot_product_attention(q, k, v, {}, 0.0, true, rule.scale, group > 1);
+    }
+    const at::Tensor keys = k.repeat_interleave(group, 1), values = v.repeat_interleave(group, 1);
+    const at::Tensor scores = softcapped(at::matmul(q, keys.transpose(2, 3)).to(at::kFloat) * rule.scale, rule.softcap);
+    at::Tensor visible = at::ones({tokens, tokens}, at::kBool).tril();
+    if (rule.window > 0) visible = visible.triu(1 - rule.window);
+    const at::Tensor shares = at::softmax(scores.masked_fill(visible.logical_not(), -INFINITY), 3);
+    return at::matmul(shares.to(v.scalar_type()), values);
+}
+
+at::Tensor activated(Activation activation, const at::Tensor& gate) {
+    return activation == Activation::Silu ? at::silu(gate) : at::gelu(gate, "tanh");
 }
 
 }  // namespace
 
-ScaleGradient differentiateScales(const ModelConfig& config, const DecoderWeights& weights,
-                                  const std::vector<double>& inverseFrequencies, const ScoredPrompt& prompt,
+ScaleGradient differentiateScales(const ModelConfig& config, const DecoderWeights& weights, const ScoredPrompt& prompt,
                                   const LayerScales& scales, const std::stop_token& stop) {
     const at::AutoGradMode on(true);
     std::vector<std::int64_t> ids(prompt.prompt.begin(), prompt.prompt.end());
@@ -50,30 +72,42 @@ ScaleGradient differentiateScales(const ModelConfig& config, const DecoderWeight
                answers = static_cast<std::int64_t>(prompt.answer.size());
     const std::int64_t headDim = config.headDim, queryWidth = config.numHeads * headDim,
                        keyWidth = config.numKvHeads * headDim, inner = config.intermediateSize;
-    const bool grouped = config.numHeads > config.numKvHeads;
+    const double eps = config.rmsNormEps;
 
     const at::Tensor scale = at::tensor(scales, at::kDouble).requires_grad_(true);
-    const at::Tensor frequencies = at::tensor(inverseFrequencies, at::kDouble);
     const at::Tensor positions = at::arange(tokens, at::kDouble).unsqueeze(1);
 
     at::Tensor x = at::embedding(weights.embedding, at::tensor(ids, at::kLong));
+    if (config.embeddingScale != 1.0) x = x * at::full({}, config.embeddingScale, x.scalar_type());
     for (int index = 0; index < config.numLayers; ++index) {
         if (stop.stop_requested()) throw StopRequested{};
         const LayerWeights& layer = weights.layers[static_cast<std::size_t>(index)];
+        const rope::RopeConfig& rope = config.ropeOf(index);
+        const at::Tensor frequencies =
+            at::tensor(rope::inverseFrequencies(rope, static_cast<int>(tokens)), at::kDouble);
         const at::Tensor angles = positions / scale[index] * frequencies;
-        const at::Tensor cos = angles.cos().to(at::kFloat), sin = angles.sin().to(at::kFloat);
-        const auto qkv =
-            projectAll(rmsNorm(x, layer.attentionNorm, config.rmsNormEps), layer.qkv, {queryWidth, keyWidth, keyWidth});
+        const at::Tensor cos = (angles.cos() * rope.attentionFactor).to(at::kFloat);
+        const at::Tensor sin = (angles.sin() * rope.attentionFactor).to(at::kFloat);
+        const auto qkv = projectAll(rmsNorm(x, layer.attentionNorm, eps), layer.qkv, {queryWidth, keyWidth, keyWidth});
+        at::Tensor queries = qkv[0].contiguous(), keys = qkv[1].contiguous();
+        if (config.queryKeyNorm) {
+            queries = rmsNorm(queries.view({tokens, -1, headDim}), layer.queryNorm, eps).view({tokens, queryWidth});
+            keys = rmsNorm(keys.view({tokens, -1, headDim}), layer.keyNorm, eps).view({tokens, keyWidth});
+        }
         const at::Tensor values = qkv[2].reshape({tokens, config.numKvHeads, headDim}).transpose(0, 1).unsqueeze(0);
-        const at::Tensor attended = at::scaled_dot_product_attention(
-            rotated(qkv[0].contiguous(), headDim, cos, sin), rotated(qkv[1].contiguous(), headDim, cos, sin), values,
-            {}, 0.0, true, 1.0 / std::sqrt(static_cast<double>(headDim)), grouped);
-        x = x + project(attended.squeeze(0).transpose(0, 1).reshape({tokens, queryWidth}), layer.output);
-        const auto gateUp = projectAll(rmsNorm(x, layer.mlpNorm, config.rmsNormEps), layer.gateUp, {inner, inner});
-        x = x + project(at::silu(gateUp[0]) * gateUp[1], layer.down);
+        const at::Tensor attended = attention(rotated(queries, headDim, cos, sin), rotated(keys, headDim, cos, sin),
+                                              values, attentionRule(config, index));
+        at::Tensor delta = project(attended.squeeze(0).transpose(0, 1).reshape({tokens, queryWidth}), layer.output);
+        if (config.postNorms) delta = rmsNorm(delta, layer.postAttentionNorm, eps);
+        x = x + delta;
+        const auto gateUp = projectAll(rmsNorm(x, layer.mlpNorm, eps), layer.gateUp, {inner, inner});
+        delta = project(activated(config.activation, gateUp[0]) * gateUp[1], layer.down);
+        if (config.postNorms) delta = rmsNorm(delta, layer.postMlpNorm, eps);
+        x = x + delta;
     }
-    const at::Tensor rows = rmsNorm(x.narrow(0, tokens - answers, answers), weights.finalNorm, config.rmsNormEps);
-    const at::Tensor logProbs = at::log_softmax(at::linear(rows, weights.head).to(at::kFloat), 1);
+    const at::Tensor rows = rmsNorm(x.narrow(0, tokens - answers, answers), weights.finalNorm, eps);
+    const at::Tensor logits = softcapped(at::linear(rows, weights.head).to(at::kFloat), config.logitSoftcap);
+    const at::Tensor logProbs = at::log_softmax(logits, 1);
     const std::vector<std::int64_t> targets(prompt.answer.begin(), prompt.answer.end());
     const at::Tensor nll = -logProbs.gather(1, at::tensor(targets, at::kLong).unsqueeze(1)).mean();
     if (stop.stop_requested()) throw StopRequested{};

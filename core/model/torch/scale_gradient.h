@@ -14,7 +14,6 @@ namespace lpes::model {
 /// unpacked. Memory grows with L·T, and by a copy of packed weights, until the call returns. Must not run inside
 /// InferenceMode. Throws StopRequested.
 [[nodiscard]] ScaleGradient differentiateScales(const ModelConfig& config, const DecoderWeights& weights,
-                                                const std::vector<double>& inverseFrequencies,
                                                 const ScoredPrompt& prompt, const LayerScales& scales,
                                                 const std::stop_token& stop);
 

@@ -69,6 +69,12 @@ Result<std::vector<float>> TorchSession::advance(std::span<const TokenId> ids, s
         std::vector<TokenId> sequence = m_sequence;
         sequence.insert(sequence.end(), ids.begin(), ids.end());
         const auto length = static_cast<int>(sequence.size());
+        // A longer sequence may be rotated by other frequencies (LongRoPE's long list, dynamic NTK's growing base):
+        // then the cached keys are no longer those of this sequence, and all of it is read again. So a text has the
+        // same logits whether it was read at once or generated.
+        std::vector<int> variants{rope::lengthVariant(config().rope, length)};
+        if (config().slidingRope) variants.push_back(rope::lengthVariant(*config().slidingRope, length));
+        if (variants != m_variants) m_cached = 0;
         m_cache.reserve(length, m_cached);
         // Whatever the cache lacks: the new ids, and all that came before when the scales changed.
         const auto pending = std::span<const TokenId>(sequence).subspan(static_cast<std::size_t>(m_cached));
@@ -80,6 +86,7 @@ Result<std::vector<float>> TorchSession::advance(std::span<const TokenId> ids, s
         // Only now: a call that was stopped or failed leaves the sequence as it was.
         m_sequence = std::move(sequence);
         m_cached = length;
+        m_variants = std::move(variants);
         const float* values = logits.const_data_ptr<float>();
         return std::vector<float>(values, values + logits.numel());
     });
@@ -105,7 +112,9 @@ Result<AppliedCheck> TorchSession::verifyApplied(const LayerScales& scales, int 
         for (int layer = 0; layer < config().numLayers; ++layer) {
             const double scale = scales.empty() ? 1.0 : scales[static_cast<std::size_t>(layer)];
             for (const int position : check.probedPositions) {
-                const auto expected = rope::positionTable(rope::inverseFrequencies(config().rope), scale, position, 1);
+                const rope::RopeConfig& rope = config().ropeOf(layer);
+                const auto expected = rope::positionTable(rope::inverseFrequencies(rope, maxPosition + 1), scale,
+                                                          position, 1, rope.attentionFactor);
                 const auto actual = readTable(applied[static_cast<std::size_t>(layer)], position, 1);
                 const double error =
                     std::max(largestDifference(actual.cos, expected.cos), largestDifference(actual.sin, expected.sin));
@@ -115,7 +124,11 @@ Result<AppliedCheck> TorchSession::verifyApplied(const LayerScales& scales, int 
                 }
             }
         }
-        check.verified = check.maxAbsError <= tableRounding(m_model->type);
+        // Rounding is relative, and YaRN's factor makes the table's entries larger than 1.
+        double amplitude = config().rope.attentionFactor;
+        if (config().slidingRope) amplitude = std::max(amplitude, config().slidingRope->attentionFactor);
+        check.verified = check.maxAbsError <=
+                         tableRounding(m_model->type) * std::exp2(std::ceil(std::log2(std::max(1.0, amplitude))));
         return check;
     });
 }

@@ -37,11 +37,18 @@ TorchSession::TorchSession(std::shared_ptr<const LoadedModel> model, int threads
     : m_model(std::move(model)),
       m_threads(std::max(1, threads)),
       m_decoder(m_model->config, m_model->weights, m_workspace),
-      m_tables(m_model->config.rope, scalarType(m_model->type)),
+      m_tables(m_model->config, scalarType(m_model->type)),
       m_cache(m_model->config, scalarType(m_model->type)) {}
 
 std::vector<RotaryTable> TorchSession::tables(const LayerScales& scales, std::size_t positions) {
-    return m_tables.forLayers(scales, config().numLayers, static_cast<int>(positions));
+    const auto length = static_cast<std::int64_t>(positions);
+    return m_tables.forLayers(scales, std::span(&length, 1));
+}
+
+std::vector<RotaryTable> TorchSession::tables(const LayerScales& scales, std::span<const Segment> prompts) {
+    std::vector<std::int64_t> lengths;
+    for (const Segment& prompt : prompts) lengths.push_back(prompt.length);
+    return m_tables.forLayers(scales, lengths);
 }
 
 PackedTokens TorchSession::run(std::span<const TokenId> ids, const LayerScales& scales, const std::stop_token& stop,
@@ -63,7 +70,7 @@ Result<std::vector<AnswerScore>> TorchSession::scoreAnswers(std::span<const Scor
         std::vector<std::vector<TokenId>> sequences;
         std::vector<std::int64_t> rows;
         std::vector<TokenId> targets;
-        std::size_t begin = 0, longest = 0;
+        std::size_t begin = 0;
         for (const ScoredPrompt& item : batch) {
             std::vector<TokenId>& ids = sequences.emplace_back(item.prompt);
             ids.insert(ids.end(), item.answer.begin(), item.answer.end() - 1);
@@ -72,11 +79,10 @@ Result<std::vector<AnswerScore>> TorchSession::scoreAnswers(std::span<const Scor
                 targets.push_back(item.answer[i]);
             }
             begin += ids.size();
-            longest = std::max(longest, ids.size());
         }
         const std::vector<std::span<const TokenId>> prompts(sequences.begin(), sequences.end());
         PackedTokens tokens = m_decoder.embed(prompts, 0);
-        m_decoder.runLayers(tokens, tables(scales, longest), stop, nullptr, indexTensor(rows));
+        m_decoder.runLayers(tokens, tables(scales, tokens.segments), stop, nullptr, indexTensor(rows));
 
         std::vector<RowScore> scores;
         for (std::int64_t first = 0; first < tokens.hidden.size(0); first += kHeadRows) {
@@ -151,9 +157,10 @@ Result<AttentionProbe> TorchSession::attentionOfLastToken(std::span<const TokenI
     if (auto r = rope::checkScales(scales, config().numLayers); !r) return fail(r.error());
     return computing("measuring attention", m_threads, [&]() -> Result<AttentionProbe> {
         AttentionProbe probe;
-        (void)run(prompt, scales, stop, [&](int, const at::Tensor& queries, const at::Tensor& keys) {
-            probeLastRow(queries, keys, spans, probe);
-        });
+        (void)run(prompt, scales, stop,
+                  [&](int, const at::Tensor& queries, const at::Tensor& keys, const AttentionRule& rule) {
+                      probeLastRow(queries, keys, rule, spans, probe);
+                  });
         return probe;
     });
 }
@@ -222,21 +229,20 @@ Result<std::vector<PromptProbe>> TorchSession::probePrompts(std::span<const Prob
     if (auto r = rope::checkScales(scales, config().numLayers); !r) return fail(r.error());
     return computing("probing prompts", m_threads, [&]() -> Result<std::vector<PromptProbe>> {
         std::vector<std::span<const TokenId>> prompts;
-        std::size_t longest = 0;
         bool compares = false;
         for (const ProbedPrompt& item : batch) {
             prompts.emplace_back(item.prompt);
-            longest = std::max(longest, item.prompt.size());
             compares = compares || item.reference;
         }
         PackedTokens tokens = m_decoder.embed(prompts, 0);
         const std::vector<Segment> segments = tokens.segments;
-        const auto layerTables = tables(scales, longest);
+        const auto layerTables = tables(scales, segments);
         std::vector<PromptProbe> probes(batch.size());
-        const AttentionObserver observer = [&](int, const at::Tensor& queries, const at::Tensor& keys) {
+        const AttentionObserver observer = [&](int, const at::Tensor& queries, const at::Tensor& keys,
+                                               const AttentionRule& rule) {
             for (std::size_t i = 0; i < batch.size(); ++i) {
                 probeLastRow(queries.narrow(1, segments[i].begin, segments[i].length),
-                             keys.narrow(1, segments[i].begin, segments[i].length), batch[i].spans,
+                             keys.narrow(1, segments[i].begin, segments[i].length), rule, batch[i].spans,
                              probes[i].attention);
             }
         };
@@ -287,7 +293,7 @@ Result<ScaleGradient> TorchSession::scaleGradient(const ScoredPrompt& prompt, co
     return guarded("differentiating the scales", [&]() -> Result<ScaleGradient> {
         at::set_num_threads(m_threads);
         const c10::InferenceMode off(false);
-        return differentiateScales(config(), m_model->weights, m_tables.inverseFrequencies(), prompt, scales, stop);
+        return differentiateScales(config(), m_model->weights, prompt, scales, stop);
     });
 }
 

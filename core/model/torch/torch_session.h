@@ -53,7 +53,10 @@ class TorchSession final : public ModelSession {
   private:
     [[nodiscard]] const ModelConfig& config() const { return m_model->config; }
     [[nodiscard]] Result<void> checkProbedPrompt(const ProbedPrompt& item) const;
+    /// Tables for one prompt (or sequence) of that many tokens.
     [[nodiscard]] std::vector<RotaryTable> tables(const LayerScales& scales, std::size_t positions);
+    /// Tables for packed prompts.
+    [[nodiscard]] std::vector<RotaryTable> tables(const LayerScales& scales, std::span<const Segment> prompts);
     /// Runs one prompt through all layers.
     [[nodiscard]] PackedTokens run(std::span<const TokenId> ids, const LayerScales& scales, const std::stop_token& stop,
                                    const AttentionObserver& observer = {});
@@ -67,6 +70,7 @@ class TorchSession final : public ModelSession {
     LayerScales m_scales;             ///< of generation
     std::vector<TokenId> m_sequence;  ///< of generation
     int m_cached = 0;                 ///< how many tokens of m_sequence are in the cache
+    std::vector<int> m_variants;      ///< by which frequencies the cached keys were rotated (rope::lengthVariant)
     KvCache m_cache;
 };
 

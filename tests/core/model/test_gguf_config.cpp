@@ -68,8 +68,14 @@ TEST_F(GgufMetadata, LinearScalingInEverySpelling) {
 }
 
 TEST_F(GgufMetadata, RefusesRotaryEmbeddingsThatItDoesNotKnow) {
-    expectRefused(ErrorCode::Unsupported, "llama.rope.scaling.type", "'yarn'",
-                  [](GgufWriter& w) { w.setString("llama.rope.scaling.type", "yarn"); });
+    expectRefused(ErrorCode::Unsupported, "llama.rope.scaling.type", "'mystery'",
+                  [](GgufWriter& w) { w.setString("llama.rope.scaling.type", "mystery"); });
+    expectRefused(ErrorCode::Unsupported, "llama.rope.scaling.type", "rope_factors_short",
+                  [](GgufWriter& w) { w.setString("llama.rope.scaling.type", "longrope"); });
+    expectRefused(ErrorCode::BadInput, "llama.rope.scaling.original_context_length", "missing", [](GgufWriter& w) {
+        w.setString("llama.rope.scaling.type", "yarn");
+        w.setFloat32("llama.rope.scaling.factor", 4.0f);
+    });
     expectRefused(ErrorCode::BadInput, "llama.rope.scaling.factor", "missing",
                   [](GgufWriter& w) { w.setString("llama.rope.scaling.type", "linear"); });
     expectRefused(ErrorCode::BadInput, "llama.rope.scaling.factor", "2", [](GgufWriter& w) {
@@ -87,8 +93,14 @@ TEST_F(GgufMetadata, RefusesRotaryEmbeddingsThatItDoesNotKnow) {
                   [](GgufWriter& w) { w.setUint32("llama.rope.dimension_count", 8); });
     expectRefused(ErrorCode::Unsupported, "llama.rope.mystery", "3",
                   [](GgufWriter& w) { w.setUint32("llama.rope.mystery", 3); });
-    expectRefused(ErrorCode::Unsupported, "rope_freqs.weight", "one by one", [](GgufWriter& w) {
+    expectRefused(ErrorCode::BadInput, "rope_freqs.weight", "holds 0 at 0", [](GgufWriter& w) {
         w.tensors.push_back({"rope_freqs.weight", {8}, 0, std::string(32, '\0')});
+    });
+    expectRefused(ErrorCode::BadInput, "rope_freqs.weight", "8 F32 factors", [](GgufWriter& w) {
+        w.tensors.push_back({"rope_freqs.weight", {16}, 0, std::string(64, '\0')});
+    });
+    expectRefused(ErrorCode::BadInput, "rope_factors_long.weight", "is missing", [](GgufWriter& w) {
+        w.tensors.push_back({"rope_factors_short.weight", {8}, 0, std::string(32, '\0')});
     });
     expectRefused(ErrorCode::Unsupported, "llama.rope.scaling.attn_factor", "1.5",
                   [](GgufWriter& w) { w.setFloat32("llama.rope.scaling.attn_factor", 1.5f); });

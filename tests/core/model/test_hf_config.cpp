@@ -111,7 +111,7 @@ TEST(HuggingFaceConfig, NeverAssumesTheBaseOfTheRotaryEmbedding) {
 }
 
 TEST(FieldReports, T11_UnknownOrHalfGivenScalingIsRefused) {
-    for (const char* type : {"foo", "llama3", "yarn", "longrope", "dynamic", "su", "mrope", ""}) {
+    for (const char* type : {"foo", "su", "mrope", "proportional", "Linear", ""}) {
         for (const char* spelling : {"type", "rope_type"}) {
             const json patch = {{"rope_scaling", {{spelling, type}, {"factor", 2.0}}}};
             EXPECT_REFUSED(error(patch.dump()), ErrorCode::Unsupported,
@@ -119,8 +119,55 @@ TEST(FieldReports, T11_UnknownOrHalfGivenScalingIsRefused) {
                            HasSubstr("\"" + std::string(type) + "\""));
         }
     }
-    EXPECT_REFUSED(error(R"({"rope_scaling": {"type": "linear"}})"), ErrorCode::BadInput,
-                   HasSubstr("rope_scaling.factor"));
+    for (const char* type : {"linear", "dynamic", "yarn", "llama3"}) {
+        const json patch = {{"rope_scaling",
+                             {{"type", type},
+                              {"original_max_position_embeddings", 64},
+                              {"low_freq_factor", 1},
+                              {"high_freq_factor", 4}}}};
+        json kept = patch;
+        if (std::string(type) != "llama3") {
+            kept["rope_scaling"].erase("low_freq_factor");
+            kept["rope_scaling"].erase("high_freq_factor");
+        }
+        if (std::string(type) == "linear") kept["rope_scaling"].erase("original_max_position_embeddings");
+        if (std::string(type) == "yarn") kept["rope_scaling"].erase("original_max_position_embeddings");
+        EXPECT_REFUSED(
+            error(kept.dump()), ErrorCode::BadInput,
+            HasSubstr(std::string(type) == "yarn" ? "original_max_position_embeddings" : "rope_scaling.factor"));
+    }
+    const json llama3 = {{"type", "llama3"},
+                         {"factor", 8},
+                         {"original_max_position_embeddings", 64},
+                         {"low_freq_factor", 1},
+                         {"high_freq_factor", 4}};
+    for (const char* key : {"original_max_position_embeddings", "low_freq_factor", "high_freq_factor"}) {
+        json half = llama3;
+        half.erase(key);
+        EXPECT_REFUSED(error(json{{"rope_scaling", half}}.dump()), ErrorCode::BadInput, HasSubstr(key));
+    }
+    json swapped = llama3;
+    swapped["high_freq_factor"] = 0.5;
+    EXPECT_REFUSED(error(json{{"rope_scaling", swapped}}.dump()), ErrorCode::BadInput, HasSubstr("high_freq_factor"));
+    const std::vector<double> eight(8, 1.5), seven(7, 1.5);
+    const json longrope = {{"type", "longrope"},
+                           {"short_factor", eight},
+                           {"long_factor", eight},
+                           {"original_max_position_embeddings", 64}};
+    for (const char* key : {"short_factor", "long_factor"}) {
+        json half = longrope;
+        half.erase(key);
+        EXPECT_REFUSED(error(json{{"rope_scaling", half}}.dump()), ErrorCode::BadInput, HasSubstr(key));
+        half[key] = seven;
+        EXPECT_REFUSED(error(json{{"rope_scaling", half}}.dump()), ErrorCode::BadInput, HasSubstr(key), HasSubstr("8"));
+        half[key] = eight;
+        half[key][3] = 0.0;
+        EXPECT_REFUSED(error(json{{"rope_scaling", half}}.dump()), ErrorCode::BadInput, HasSubstr(key));
+    }
+    EXPECT_REFUSED(error(R"({"rope_scaling": {"type": "linear", "factor": 2, "mystery": 3}})"), ErrorCode::Unsupported,
+                   HasSubstr("rope_scaling.mystery"));
+    EXPECT_REFUSED(error(R"({"rope_scaling": {"type": "linear", "factor": 2, "low_freq_factor": 1}})"),
+                   ErrorCode::BadInput, HasSubstr("low_freq_factor"), HasSubstr("linear"));
     EXPECT_REFUSED(error(R"({"rope_scaling": {"factor": 2}})"), ErrorCode::BadInput,
                    HasSubstr("rope_scaling.rope_type"));
     for (const char* factor : {"0", "-1", "1000000000.0", "\"2\"", "true", "[2]"}) {
@@ -152,8 +199,8 @@ TEST(HuggingFaceConfig, RefusesContradictions) {
 TEST(HuggingFaceConfig, RefusesWhatItDoesNotKnowByName) {
     EXPECT_REFUSED(error(R"({"architectures": ["MambaForCausalLM"], "model_type": "mamba"})"), ErrorCode::Unsupported,
                    HasSubstr("MambaForCausalLM"), HasSubstr("config.json"));
-    EXPECT_REFUSED(error(R"({"architectures": null, "model_type": "qwen3"})"), ErrorCode::Unsupported,
-                   HasSubstr("qwen3"));
+    EXPECT_REFUSED(error(R"({"architectures": null, "model_type": "mamba2"})"), ErrorCode::Unsupported,
+                   HasSubstr("mamba2"));
     EXPECT_REFUSED(error(R"({"hidden_act": "gelu"})"), ErrorCode::Unsupported, HasSubstr("hidden_act"),
                    HasSubstr("gelu"));
     EXPECT_REFUSED(error(R"({"quantization_config": {"quant_method": "awq", "bits": 4}})"), ErrorCode::Unsupported,

@@ -58,7 +58,7 @@ TEST_P(Kernels, GateWithSiluOfStridedRows) {
         const at::Tensor both = random({23, 2 * width}) * 6;
         const at::Tensor gate = both.narrow(1, 0, width), up = both.narrow(1, width, width);
         const at::Tensor out = at::empty({23, width}, type());
-        kernels::siluMul(gate, up, out);
+        kernels::gatedActivation(Activation::Silu, gate, up, out);
         expectClose(out, at::silu(gate) * up);
     }
 }
@@ -66,7 +66,7 @@ TEST_P(Kernels, GateWithSiluOfStridedRows) {
 TEST_P(Kernels, KeepSiluFiniteAtTheEnds) {
     const at::Tensor gate = at::tensor({-1e30f, -200.0f, -88.0f, 0.0f, 88.0f, 200.0f, 1e30f}).to(type()).view({1, 7});
     const at::Tensor out = at::empty_like(gate);
-    kernels::siluMul(gate, at::ones_like(gate), out);
+    kernels::gatedActivation(Activation::Silu, gate, at::ones_like(gate), out);
     EXPECT_TRUE(out.isfinite().all().item<bool>());
     EXPECT_EQ(out[0][3].item<float>(), 0.0f);
     EXPECT_EQ(out[0][6].item<float>(), gate[0][6].item<float>());

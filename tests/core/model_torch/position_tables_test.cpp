@@ -16,7 +16,7 @@ TEST(FieldReports, T13_TheTablesOfEveryLayerReadBackAsApplied) {
     for (const ComputeType type : {ComputeType::Float32, ComputeType::BFloat16}) {
         const auto model = loadTiny(spec, type);
         const auto session = model->newSession(1);
-        const auto frequencies = rope::inverseFrequencies(model->config().rope);
+        const auto frequencies = rope::inverseFrequencies(model->config().rope, 512);
         const double rounding = type == ComputeType::Float32 ? 0.0 : 0x1p-9;
         LayerScales scales{1.5, 0.8, 1.5, 2.25};
         const auto expectTables = [&] {

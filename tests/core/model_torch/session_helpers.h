@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -40,6 +41,7 @@ class MemoryWeights final : public model::WeightSource {
         m_config.qkvBias = spec.qkvBias || qwen;
         m_config.outputBias = spec.outputBias;
         m_config.mlpBias = spec.mlpBias;
+        m_config.attentionScale = 1.0 / std::sqrt(static_cast<double>(spec.headDim));
         m_config.rope.theta = spec.ropeTheta;
         m_config.rope.headDim = spec.headDim;
         m_config.rope.factor = spec.linearFactor;
