@@ -1,10 +1,12 @@
 #include "core/model/torch/decoder_weights.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <fstream>
 #include <optional>
 #include <span>
@@ -50,6 +52,8 @@ Result<void> checkMemory(const WeightSource& source, ComputeType type) {
     }
     return {};
 }
+
+constexpr std::int64_t kBytesPerThread = 1 << 20;  ///< the least that is worth a thread's start
 
 class Loader {
   public:
@@ -99,9 +103,24 @@ class Loader {
         return {};
     }
 
+    /// The rows of a large tensor are shared out among the threads. What was read leaves this process's memory, so that
+    /// it never holds the file beside the weights.
     Result<void> readInto(const std::string& name, ComputeType type, const at::Tensor& target) {
         if (auto r = step(); !r) return r;
-        return m_source->read(name, type, {static_cast<std::byte*>(target.data_ptr()), target.nbytes()});
+        const std::span<std::byte> out(static_cast<std::byte*>(target.data_ptr()), target.nbytes());
+        const std::int64_t rows = target.dim() > 1 ? target.size(0) : 1;
+        const std::int64_t rowBytes = static_cast<std::int64_t>(out.size()) / rows;
+        std::atomic<bool> good = true;
+        at::parallel_for(0, rows, std::max<std::int64_t>(1, kBytesPerThread / rowBytes),
+                         [&](std::int64_t first, std::int64_t end) {
+                             const auto part = out.subspan(static_cast<std::size_t>(first * rowBytes),
+                                                           static_cast<std::size_t>((end - first) * rowBytes));
+                             if (!m_source->readRows(name, type, first, end - first, part)) good = false;
+                         });
+        // Once more for the words: they name the first row that is wrong, whoever came upon it.
+        auto done = good ? Result<void>() : m_source->read(name, type, out);
+        m_source->release(name);
+        return done;
     }
 
     Result<void> norm(const std::string& name, at::Tensor& target) {
