@@ -53,7 +53,8 @@ Result<void> checkMemory(const WeightSource& source, ComputeType type) {
     return {};
 }
 
-constexpr std::int64_t kBytesPerThread = 1 << 20;  ///< the least that is worth a thread's start
+/// The least that is worth a thread's help: on a busy machine it may take milliseconds until all of them have run.
+constexpr std::int64_t kBytesPerThread = 8 << 20;
 
 class Loader {
   public:
