@@ -22,7 +22,7 @@ enum class Activation { Silu, GeluTanh };
 /// between the families is a field here; the decoder knows no family (families.h says which family has which).
 struct ModelConfig {
     Architecture architecture = Architecture::Llama;
-    std::string format;  ///< "safetensors" or "gguf"
+    std::string format;  ///< "safetensors", "pytorch" or "gguf"
     std::string name;    ///< general.name, or the folder's name
     int numLayers = 0;
     int hiddenSize = 0;

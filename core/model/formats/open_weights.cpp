@@ -14,6 +14,7 @@
 #include "core/model/formats/hf_config.h"
 #include "core/model/formats/mapped_weights.h"
 #include "core/model/formats/safetensors.h"
+#include "core/model/formats/torch_checkpoint.h"
 
 namespace lpes::model {
 
@@ -23,12 +24,25 @@ namespace {
 
 constexpr std::size_t kMaxConfigBytes = 4u << 20;
 constexpr std::size_t kMaxIndexBytes = 64u << 20;
-constexpr const char* kSingleName = "model.safetensors";
-constexpr const char* kIndexName = "model.safetensors.index.json";
+
+/// The names that a folder's weights have in one of the two formats, and the reader of its files.
+struct FolderFormat {
+    const char* name;
+    const char* single;
+    const char* index;
+    const char* extension;
+    Result<std::vector<StoredTensor>> (*readTable)(std::span<const std::byte>, const fs::path&);
+};
+/// In the order that they are looked for, as transformers does.
+constexpr FolderFormat kFormats[] = {
+    {"safetensors", "model.safetensors", "model.safetensors.index.json", ".safetensors", readSafetensorsTable},
+    {"pytorch", "pytorch_model.bin", "pytorch_model.bin.index.json", ".bin", readTorchCheckpoint},
+};
 
 using Opened = Result<std::shared_ptr<const WeightSource>>;
 
 struct MappedTensors {
+    const char* format = "";
     std::vector<MappedFile> files;
     std::vector<StoredTensor> tensors;
 };
@@ -43,7 +57,7 @@ tl::unexpected<Error> refuse(const fs::path& file, const std::string& why, Error
 }
 
 /// weight_map of an index: tensor → shard, a plain file name in the same folder.
-Result<std::unordered_map<std::string, std::string>> readIndex(const fs::path& file) {
+Result<std::unordered_map<std::string, std::string>> readIndex(const fs::path& file, const FolderFormat& format) {
     const auto text = readTextFile(file, kMaxIndexBytes);
     if (!text) return fail(text.error());
     const auto parsed = parseJsonObject(*text, file, "index");
@@ -56,20 +70,28 @@ Result<std::unordered_map<std::string, std::string>> readIndex(const fs::path& f
     for (const auto& [tensor, shard] : map->items()) {
         const std::string name = shard.is_string() ? shard.get<std::string>() : "";
         const bool plain = name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
-        if (!plain || !name.ends_with(".safetensors")) {
+        if (!plain || !name.ends_with(format.extension)) {
             return refuse(
-                file, fmt::format("weight_map gives {} for '{}'; the name of a .safetensors file in the same folder is "
-                                  "needed",
-                                  shown(shard), tensor.substr(0, 200)));
+                file, fmt::format("weight_map gives {} for '{}'; the name of a {} file in the same folder is needed",
+                                  shown(shard), tensor.substr(0, 200), format.extension));
         }
         shards.emplace(tensor, name);
     }
     return shards;
 }
 
-Result<MappedTensors> mapShards(const fs::path& folder) {
-    const fs::path indexFile = folder / kIndexName;
-    const auto index = readIndex(indexFile);
+/// Maps one more file and returns its table.
+Result<std::vector<StoredTensor>> mapFile(const fs::path& path, const FolderFormat& format, MappedTensors& mapped) {
+    auto file = MappedFile::open(path);
+    if (!file) return fail(file.error());
+    auto table = format.readTable(file->bytes(), file->path());
+    mapped.files.push_back(std::move(*file));
+    return table;
+}
+
+Result<MappedTensors> mapShards(const fs::path& folder, const FolderFormat& format) {
+    const fs::path indexFile = folder / format.index;
+    const auto index = readIndex(indexFile, format);
     if (!index) return fail(index.error());
     std::set<std::string> names;
     for (const auto& [tensor, shard] : *index) names.insert(shard);
@@ -83,41 +105,32 @@ Result<MappedTensors> mapShards(const fs::path& folder) {
         return refuse(indexFile, fmt::format("{} of {} shards are missing in the folder ({}{}); fetch them", total,
                                              names.size(), fmt::join(missing, ", "), total > 10 ? ", ..." : ""));
     }
-    MappedTensors mapped;
+    MappedTensors mapped{format.name, {}, {}};
     for (const std::string& name : names) {
-        auto file = MappedFile::open(folder / name);
-        if (!file) return fail(file.error());
-        auto table = readSafetensorsTable(file->bytes(), file->path());
+        auto table = mapFile(folder / name, format, mapped);
         if (!table) return fail(table.error());
         for (StoredTensor& tensor : *table) {
             const auto entry = index->find(tensor.name);
             if (entry != index->end() && entry->second == name) mapped.tensors.push_back(std::move(tensor));
         }
-        mapped.files.push_back(std::move(*file));
     }
     return mapped;
 }
 
 Result<MappedTensors> mapFolder(const fs::path& folder) {
-    if (isThere(folder / kSingleName)) {
-        MappedTensors mapped;
-        auto file = MappedFile::open(folder / kSingleName);
-        if (!file) return fail(file.error());
-        auto table = readSafetensorsTable(file->bytes(), file->path());
-        if (!table) return fail(table.error());
-        mapped.tensors = std::move(*table);
-        mapped.files.push_back(std::move(*file));
-        return mapped;
-    }
-    if (isThere(folder / kIndexName)) return mapShards(folder);
-    for (const char* name : {"pytorch_model.bin", "pytorch_model.bin.index.json"}) {
-        if (isThere(folder / name)) {
-            return refuse(folder / name, "PyTorch .bin weights are not supported; fetch or convert them to safetensors",
-                          ErrorCode::Unsupported);
+    std::vector<std::string> names;
+    for (const FolderFormat& format : kFormats) {
+        if (isThere(folder / format.single)) {
+            MappedTensors mapped{format.name, {}, {}};
+            auto table = mapFile(folder / format.single, format, mapped);
+            if (!table) return fail(table.error());
+            mapped.tensors = std::move(*table);
+            return mapped;
         }
+        if (isThere(folder / format.index)) return mapShards(folder, format);
+        names.insert(names.end(), {format.single, format.index});
     }
-    return refuse(folder,
-                  fmt::format("the folder has neither {} nor {}; fetch the model's weights", kSingleName, kIndexName));
+    return refuse(folder, fmt::format("the folder has none of {}; fetch the model's weights", fmt::join(names, ", ")));
 }
 
 Opened openFolder(const fs::path& folder) {
@@ -135,6 +148,7 @@ Opened openFolder(const fs::path& folder) {
     draft->config.name = (whole.has_filename() ? whole : whole.parent_path()).filename().string();
     auto mapped = mapFolder(folder);
     if (!mapped) return fail(mapped.error());
+    draft->config.format = mapped->format;
     auto bound = bindTensors(std::move(*draft), mapped->tensors, Naming::HuggingFace, folder);
     if (!bound) return fail(bound.error());
     return std::make_shared<MappedWeights>(std::move(*bound), std::move(mapped->files),

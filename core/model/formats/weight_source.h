@@ -79,13 +79,14 @@ class WeightSource {
     [[nodiscard]] virtual Result<text::TokenizerSpec> tokenizerSpec() const = 0;
 };
 
-/// Opens a Hugging Face folder (config.json; model.safetensors, or model.safetensors.index.json with its shards) or a
-/// .gguf file, of a split set any of its files. Memory stays small however large the numbers in a header are: every
-/// count, offset and size is checked against the file's length before anything is allocated.
+/// Opens a Hugging Face folder (config.json; model.safetensors, or model.safetensors.index.json with its shards; else
+/// pytorch_model.bin, or pytorch_model.bin.index.json with its shards) or a .gguf file, of a split set any of its
+/// files. Memory stays small however large the numbers in a header are: every count, offset and size is checked against
+/// the file's length before anything is allocated.
 ///
 /// BadInput (file, field, value, remedy): missing folder, file or shard; damaged or truncated file; a header number
 /// that does not fit; a missing or misshaped tensor. Unsupported by name: architecture, rope type, activation,
-/// quantisation, tensor type, GGUF version, big-endian GGUF, a PyTorch .bin folder.
+/// quantisation, tensor type, GGUF version, a big-endian file, a checkpoint that wants to call something.
 /// Tied head: tie=true without lm_head uses the embedding; tie=true with an lm_head that differs uses lm_head and
 /// warns; tie=false without lm_head is an error.
 [[nodiscard]] Result<std::shared_ptr<const WeightSource>> openWeights(const std::filesystem::path& path);

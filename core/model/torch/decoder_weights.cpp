@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <mutex>
+#include <atomic>
 #include <span>
 #include <string>
 
@@ -17,8 +17,6 @@
 
 namespace lpes::model {
 namespace {
-
-constexpr std::int64_t kGrainBytes = 256 << 10;
 
 std::int64_t elements(const TensorView& view) {
     std::int64_t count = 1;
@@ -48,6 +46,9 @@ Result<void> checkMemory(const WeightSource& source, ComputeType type, bool asSt
     }
     return {};
 }
+
+/// The least that is worth a thread's help: on a busy machine it may take milliseconds until all of them have run.
+constexpr std::int64_t kBytesPerThread = 8 << 20;
 
 class Loader {
   public:
@@ -121,25 +122,24 @@ class Loader {
         return m_device.is_cpu() ? read : read.to(m_device).to(scalarType(type));
     }
 
-    /// Rows of large tensors on all cores; the file's pages are given back.
+    /// The rows of a large tensor are shared out among the threads. What was read leaves this process's memory, so that
+    /// it never holds the file beside the weights.
     Result<void> readInto(const std::string& name, ComputeType type, const at::Tensor& target) {
         if (auto r = step(); !r) return r;
-        auto* out = static_cast<std::byte*>(target.data_ptr());
-        const std::int64_t rows = rowCountOf(*m_source->find(name));
-        const std::int64_t rowBytes = static_cast<std::int64_t>(target.nbytes()) / rows;
-        std::mutex mutex;
-        Result<void> result;
-        at::parallel_for(
-            0, rows, std::max<std::int64_t>(1, kGrainBytes / rowBytes), [&](std::int64_t begin, std::int64_t end) {
-                auto done =
-                    m_source->readRows(name, type, begin, end - begin,
-                                       {out + begin * rowBytes, static_cast<std::size_t>((end - begin) * rowBytes)});
-                if (done) return;
-                const std::lock_guard lock(mutex);
-                result = std::move(done);
-            });
+        const std::span<std::byte> out(static_cast<std::byte*>(target.data_ptr()), target.nbytes());
+        const std::int64_t rows = target.dim() > 1 ? target.size(0) : 1;
+        const std::int64_t rowBytes = static_cast<std::int64_t>(out.size()) / rows;
+        std::atomic<bool> good = true;
+        at::parallel_for(0, rows, std::max<std::int64_t>(1, kBytesPerThread / rowBytes),
+                         [&](std::int64_t first, std::int64_t end) {
+                             const auto part = out.subspan(static_cast<std::size_t>(first * rowBytes),
+                                                           static_cast<std::size_t>((end - first) * rowBytes));
+                             if (!m_source->readRows(name, type, first, end - first, part)) good = false;
+                         });
+        // Once more for the words: they name the first row that is wrong, whoever came upon it.
+        auto done = good ? Result<void>() : m_source->read(name, type, out);
         m_source->release(name);
-        return result;
+        return done;
     }
 
     Result<void> norm(const std::string& name, at::Tensor& target) {

@@ -1,5 +1,8 @@
+#include <algorithm>
+
 #include "core/base/random.h"
 #include "tests/core/model/model_testing.h"
+#include "tests/support/torch_writer.h"
 
 using namespace lpes;
 using namespace lpes::model;
@@ -94,6 +97,50 @@ TEST(Mutations, OfGgufNeverCrash) {
     }
     EXPECT_GT(opened, 0);
     EXPECT_LT(opened, kRounds);
+}
+
+TEST(Mutations, OfTorchCheckpointsNeverCrash) {
+    for (const bool old : {false, true}) {
+        TemporaryFolder folder;
+        writeTorchFolder(makeTinyModel(kSmall), folder.path(), StorageType::BF16, old);
+        const std::string good = readBytes(folder / "pytorch_model.bin");
+        // The pickles are in front; a zip archive's own table is behind everything, and is reached by turning it round.
+        const std::size_t pickles = good.rfind("OrderedDict");
+        const std::size_t table = good.size() - good.find("PK\x01\x02");
+        int opened = 0;
+        for (int round = 0; round < kRounds; ++round) {
+            RandomStream random(4, kStreamTests, static_cast<std::uint32_t>(round));
+            std::string bytes = good;
+            if (!old && round % 2 == 0) {
+                std::reverse(bytes.begin(), bytes.end());
+                bytes = mutated(bytes, table, random);
+                std::reverse(bytes.begin(), bytes.end());
+            } else {
+                bytes = mutated(bytes, pickles, random);
+            }
+            writeBytes(folder / "pytorch_model.bin", bytes);
+            opened += survives(folder.path());
+        }
+        EXPECT_GT(opened, 0);
+        EXPECT_LT(opened, kRounds / 2);
+    }
+}
+
+TEST(Mutations, OfSplitGgufNeverCrash) {
+    TemporaryFolder folder;
+    writeGgufSet(makeTinyModel(kSmall), folder.path(), "m", 2, {.type = StorageType::Q4_0});
+    for (const int part : {0, 1}) {
+        const std::string name = ggufSetName("m", part, 2);
+        const std::string good = readBytes(folder / name);
+        const std::size_t table = std::min<std::size_t>(good.size(), part == 0 ? good.find(".weight") + 200 : 600);
+        for (int round = 0; round < kRounds / 4; ++round) {
+            RandomStream random(5, kStreamTests, static_cast<std::uint32_t>(round));
+            writeBytes(folder / name, mutated(good, table, random));
+            survives(folder / ggufSetName("m", 0, 2));
+        }
+        writeBytes(folder / name, good);
+    }
+    EXPECT_EQ(survives(folder / ggufSetName("m", 1, 2)), 1);
 }
 
 TEST(Mutations, OfConfigurationAndIndexNeverCrash) {

@@ -107,10 +107,11 @@ TEST_F(ModelFolder, RefusesWhatIsNoModel) {
     writeBytes(folder / "empty.gguf", "");
     EXPECT_REFUSED(refusal(folder / "empty.gguf"), ErrorCode::BadInput, HasSubstr("empty"));
     std::filesystem::remove(folder / "model.safetensors");
-    EXPECT_REFUSED(refusal(folder.path()), ErrorCode::BadInput, HasSubstr("neither model.safetensors nor"));
+    EXPECT_REFUSED(refusal(folder.path()), ErrorCode::BadInput, HasSubstr("none of model.safetensors"),
+                   HasSubstr("pytorch_model.bin"));
     writeBytes(folder / "pytorch_model.bin", "x");
-    EXPECT_REFUSED(refusal(folder.path()), ErrorCode::Unsupported, HasSubstr("pytorch_model.bin"),
-                   HasSubstr("safetensors"));
+    EXPECT_REFUSED(refusal(folder.path()), ErrorCode::BadInput, HasSubstr("pytorch_model.bin"),
+                   HasSubstr("no PyTorch checkpoint"));
 }
 
 TEST_F(ModelFolder, OpensAGgufFileUnderAnyName) {

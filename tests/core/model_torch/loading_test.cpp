@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "tests/core/model_torch/session_helpers.h"
+#include "tests/support/torch_writer.h"
 
 namespace lpes::model {
 namespace {
@@ -222,6 +223,35 @@ TEST(Loading, PassesOnWhatTheFileSays) {
 TEST(Runtime, NamesItselfForRunRecords) {
     EXPECT_THAT(libTorchVersion(), testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+.*"));
     EXPECT_THAT(deviceDescription("cpu"), HasSubstr("("));
+}
+
+// The same numbers, whichever file they come from: quantised, or quantised and widened again before they were stored.
+TEST(Loading, GivesTheSameLogitsFromEveryFormatAndQuantisation) {
+    const test::TemporaryFolder folder;
+    test::TinyModelSpec spec{.hiddenSize = 256, .numHeads = 4, .numKvHeads = 2, .headDim = 64, .intermediateSize = 256};
+    const test::TinyModel tiny = makeTinyModel(spec);
+    const auto score = [&](const std::filesystem::path& path) {
+        const auto result =
+            test::loadFrom(path, ComputeType::Float32)->newSession(1)->scoreText(randomIds(120, 1), {}, 1);
+        if (!result) throw std::runtime_error(result.error().text());
+        return result->logProbs;
+    };
+    using enum StorageType;
+    for (const StorageType type : {Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL, IQ4_XS, Q8_0}) {
+        const test::TinyModel stored = storedAs(tiny, type);
+        test::writeGguf(tiny, folder / "m.gguf", {.type = type});
+        test::writeGgufSet(tiny, folder.path(), "set", 2, {.type = type});
+        test::writeHuggingFaceFolder(stored, folder / "safetensors");
+        test::writeTorchFolder(stored, folder / "torch", F32);
+        test::writeTorchFolder(stored, folder / "old", F32, true);
+        const auto wanted = score(folder / "safetensors");
+        for (const char* name : {"m.gguf", "set-00002-of-00002.gguf", "torch", "old"}) {
+            const auto got = score(folder / name);
+            for (std::size_t i = 0; i < wanted.size(); ++i) {
+                ASSERT_NEAR(got[i], wanted[i], 1e-4) << storageTypeName(type) << " " << name << " " << i;
+            }
+        }
+    }
 }
 
 // The rows of q and k are interleaved in a GGUF of Llama and not in one of Qwen2.
