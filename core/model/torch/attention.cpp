@@ -7,15 +7,27 @@
 #include <optional>
 #include <vector>
 
+#include "core/model/torch/tile_attention.h"
+
 namespace lpes::model {
 
 namespace {
 
 constexpr std::int64_t kFewestBlockQueries = 16;
 
-bool& blockAttentionInUse() {
-    static bool use = hasBlockAttention();
-    return use;
+AttentionWay& allowedWay() {
+    static AttentionWay way = AttentionWay::Tiles;
+    return way;
+}
+
+/// What takes a part with many queries.
+AttentionWay wayFor(const at::Tensor& q) {
+    if (q.scalar_type() != at::kBFloat16) return AttentionWay::LibTorch;
+    if (allowedWay() == AttentionWay::Tiles && hasTileAttention() && q.size(2) <= kMostTileHeadDim)
+        return AttentionWay::Tiles;
+    if (allowedWay() != AttentionWay::LibTorch && hasBlockAttention() && q.size(2) % 2 == 0)
+        return AttentionWay::Blocks;
+    return AttentionWay::LibTorch;
 }
 
 /// Scores that the written-out way holds at a time, of all heads together.
@@ -83,17 +95,17 @@ void libTorchAttention(const at::Tensor& q, const at::Tensor& k, const at::Tenso
 
 }  // namespace
 
-void useBlockAttention(bool use) {
-    blockAttentionInUse() = use && hasBlockAttention();
+void useAttention(AttentionWay way) {
+    allowedWay() = way;
 }
 
 void causalAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                      std::span<const AttentionPart> parts, const AttentionRule& rule, const at::Tensor& out,
                      BlockAttentionScratch& scratch) {
+    const AttentionWay way = wayFor(q);
     std::vector<AttentionPart> blocked;
     for (const AttentionPart& part : parts) {
-        if (blockAttentionInUse() && q.scalar_type() == at::kBFloat16 && q.size(2) % 2 == 0 &&
-            part.queries >= kFewestBlockQueries) {
+        if (way != AttentionWay::LibTorch && part.queries >= kFewestBlockQueries) {
             blocked.push_back(part);
             continue;
         }
@@ -101,7 +113,9 @@ void causalAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
         libTorchAttention(q.narrow(1, part.queryBegin, part.queries), keys(k), keys(v), rule,
                           out.narrow(0, part.queryBegin, part.queries));
     }
-    if (!blocked.empty()) blockAttention(q, k, v, blocked, rule, out, scratch);
+    if (blocked.empty()) return;
+    const auto attend = way == AttentionWay::Tiles ? tileAttention : blockAttention;
+    attend(q, k, v, blocked, rule, out, scratch);
 }
 
 at::Tensor lastRowProbabilities(const at::Tensor& q, const at::Tensor& k, const AttentionRule& rule) {
