@@ -4,6 +4,10 @@
 // Scores are computed transposed, Sᵀ = K·Qᵀ, and so is the result, Oᵀ = Vᵀ·Pᵀ. So a vector holds sixteen queries:
 // maxima, sums and corrections are one vector each and need no reduction across lanes, keys are read as they lie, and
 // two rows of probabilities interleaved are what the matrix unit takes as its second operand.
+//
+// Probabilities are 2^(score − shift). The shift is the largest score of the first keys that a query sees; it is raised
+// only when later scores would make sums huge, which hardly ever happens, so that maxima are not looked for in every
+// block and earlier results are not rescaled. Nothing is lost: floating-point numbers are as precise at 2^30 as at 1.
 #include <immintrin.h>
 
 #include <cstdint>
@@ -19,15 +23,21 @@ namespace {
 constexpr std::int64_t kLanes = 16;
 constexpr std::int64_t kTileWords = 256;  // 16 rows of 64 bytes
 constexpr std::int64_t kStepScores = kTileKeys * kTileQueries;
-/// Keys between two looks at the maxima. Their scores and probabilities stay in the first-level cache.
+/// Keys that go through the three steps (scores, probabilities, result) together: going back and forth between tiles
+/// and vectors costs a hundred cycles, and scores should not leave the nearer caches.
 constexpr std::int64_t kKeyBlock = 128;
 constexpr std::int64_t kBlockSteps = kKeyBlock / kTileKeys;
+/// Probabilities of 32 keys may add up to this before the shifts are raised: what came before keeps its relative
+/// precision, and float32 its range.
+constexpr float kMostShare = 0x1p40f;
 constexpr float kNoScore = -__builtin_inff();
 
 struct alignas(64) GroupState {
     float result[kMostTileDepth * kTileQueries];                  // [padded, 32 queries]
     std::uint32_t queries[kMostTileDepth / 32 * 2 * kTileWords];  // per depth step: tiles of queries 0–15 and 16–31
-    float maxima[kTileQueries], sums[kTileQueries];
+    float shifts[kTileQueries];                                   // a query's probabilities are in units of 2^shift
+    float sums[kTileQueries];
+    bool fresh;  // a query may not have seen a key yet
 };
 
 /// Scores of a step of 32 keys: tiles (keys 0–15, queries 0–15), (0–15, 16–31), (16–31, 0–15), (16–31, 16–31).
@@ -262,10 +272,48 @@ void startGroup(const TileAttention& work, const TileQueries& group, GroupState&
         }
     }
     for (std::int64_t half = 0; half < 2; ++half) {
-        _mm512_store_ps(state.maxima + half * kLanes, _mm512_set1_ps(kNoScore));
+        _mm512_store_ps(state.shifts + half * kLanes, _mm512_set1_ps(kNoScore));
         _mm512_store_ps(state.sums + half * kLanes, _mm512_setzero_ps());
     }
+    state.fresh = true;
     std::memset(state.result, 0, static_cast<std::size_t>(work.padded * kTileQueries) * sizeof(float));
+}
+
+/// −∞ · factor − 0 is −∞ for every score of a query that has seen no key, where −∞ − (−∞) would be no number.
+LPES_INLINE __m512 shiftOf(const GroupState& state, int half) {
+    const __m512 shift = _mm512_load_ps(state.shifts + half * kLanes);
+    return _mm512_max_ps(shift, _mm512_set1_ps(-3e38f));
+}
+
+/// Brings what has been summed so far to new maxima.
+void correctGroup(const __m512 (&correction)[2], std::int64_t padded, GroupState& state) {
+    for (int half = 0; half < 2; ++half) {
+        float* sums = state.sums + half * kLanes;
+        _mm512_store_ps(sums, _mm512_mul_ps(_mm512_load_ps(sums), correction[half]));
+        for (std::int64_t dim = 0; dim < padded; ++dim) {
+            float* target = state.result + dim * kTileQueries + half * kLanes;
+            _mm512_store_ps(target, _mm512_mul_ps(_mm512_load_ps(target), correction[half]));
+        }
+    }
+}
+
+/// Raises the shifts of `state` to the maxima of these scores too; answers the correction for earlier sums.
+void raiseShifts(const float* scores, __m512 factor, GroupState& state, __m512 (&correction)[2]) {
+    const __m512 nothing = _mm512_set1_ps(kNoScore);
+    for (int half = 0; half < 2; ++half) {
+        float* shift = state.shifts + half * kLanes;
+        const __m512 before = _mm512_load_ps(shift);
+        __m512 largest = nothing;
+        for (std::int64_t tile = half; tile < 4; tile += 2) {
+            for (std::int64_t i = 0; i < kTileWords; i += kLanes)
+                largest = _mm512_max_ps(largest, _mm512_load_ps(scores + tile * kTileWords + i));
+        }
+        const __m512 after = _mm512_max_ps(before, _mm512_mul_ps(largest, factor));
+        // Before the first visible key both are −∞, and their difference is no number.
+        const __mmask16 seen = _mm512_cmp_ps_mask(after, nothing, _CMP_GT_OQ);
+        correction[half] = _mm512_mask_mov_ps(_mm512_set1_ps(1.0f), seen, powerOfTwo(_mm512_sub_ps(before, after)));
+        _mm512_store_ps(shift, after);
+    }
 }
 
 /// `keys` keys from `first` on: at most kKeyBlock.
@@ -273,60 +321,55 @@ void attendBlock(const TileAttention& work, const TileQueries& group, std::int64
                  Scratch& scratch, GroupState& state) {
     const std::int64_t steps = (keys + kTileKeys - 1) / kTileKeys, padded = work.padded;
     const std::int64_t lastPosition = group.position + kTileQueries - 1;
+    const bool capped = work.softcap > 0.0f;
+    const __m512 factor = _mm512_set1_ps(1.44269504088896341f * (capped ? 1.0f : work.scale));
+    const __m512 most = _mm512_set1_ps(kMostShare);
+    std::int64_t weighed = 0;
+    const auto weigh = [&](std::int64_t until) {
+        settleMemory();
+        weighValues(work.values + (first + weighed * kTileKeys) * padded, padded,
+                    scratch.shares + weighed * 2 * kTileWords, until - weighed, state.result);
+        weighed = until;
+    };
     settleMemory();
     for (std::int64_t step = 0; step < steps; ++step) {
         scoreStep(work.keys + (first + step * kTileKeys) * padded, padded, state.queries,
                   scratch.scores + step * kStepScores);
     }
-    const bool capped = work.softcap > 0.0f;
+    settleMemory();
     for (std::int64_t step = 0; step < steps; ++step) {
         float* scores = scratch.scores + step * kStepScores;
+        std::uint32_t* shares = scratch.shares + step * 2 * kTileWords;
         const std::int64_t key = first + step * kTileKeys;
         if (capped) capScores(scores, work.scale, work.softcap);
-        if (key + kTileKeys - 1 > group.position || (work.window > 0 && key <= lastPosition - work.window)) {
-            hideScores(scores, key, group.position, work.window);
+        const bool leaving = work.window > 0 && key <= lastPosition - work.window;
+        if (key + kTileKeys - 1 > group.position || leaving) hideScores(scores, key, group.position, work.window);
+        const auto share = [&](__m512(&sums)[2]) {
+            const __m512 shift[2] = {shiftOf(state, 0), shiftOf(state, 1)};
+            sums[0] = sums[1] = _mm512_setzero_ps();
+            shareStep(scores, factor, shift, shares, sums);
+        };
+        __m512 sums[2];
+        bool raise = state.fresh;
+        if (!raise) {
+            share(sums);
+            raise =
+                (_mm512_cmp_ps_mask(sums[0], most, _CMP_NLE_UQ) | _mm512_cmp_ps_mask(sums[1], most, _CMP_NLE_UQ)) != 0;
         }
-    }
-
-    const __m512 factor = _mm512_set1_ps(1.44269504088896341f * (capped ? 1.0f : work.scale));
-    const __m512 nothing = _mm512_set1_ps(kNoScore);
-    __m512 maxima[2] = {_mm512_load_ps(state.maxima), _mm512_load_ps(state.maxima + kLanes)};
-    const __m512 before[2] = {maxima[0], maxima[1]};
-    for (std::int64_t tile = 0; tile < steps * 4; tile += 2) {
-        const float* scores = scratch.scores + tile * kTileWords;
-        for (std::int64_t i = 0; i < kTileWords; i += kLanes) {
-            maxima[0] = _mm512_max_ps(maxima[0], _mm512_load_ps(scores + i));
-            maxima[1] = _mm512_max_ps(maxima[1], _mm512_load_ps(scores + kTileWords + i));
+        if (raise) {
+            if (weighed < step) weigh(step);
+            __m512 correction[2];
+            raiseShifts(scores, factor, state, correction);
+            correctGroup(correction, padded, state);
+            share(sums);
+            state.fresh = leaving;
         }
-    }
-    __m512 shift[2], correction[2], sums[2];
-    bool higher = false;
-    for (int half = 0; half < 2; ++half) {
-        const __mmask16 up = _mm512_cmp_ps_mask(maxima[half], before[half], _CMP_GT_OQ);
-        // A query that has seen no key yet: −∞ · factor − 0 is −∞ for every score, where −∞ − (−∞) would be NaN.
-        const __mmask16 blind = _mm512_cmp_ps_mask(maxima[half], nothing, _CMP_EQ_OQ);
-        shift[half] = _mm512_mask_mov_ps(_mm512_mul_ps(maxima[half], factor), blind, _mm512_setzero_ps());
-        correction[half] = _mm512_mask_mov_ps(
-            _mm512_set1_ps(1.0f), up, powerOfTwo(_mm512_sub_ps(_mm512_mul_ps(before[half], factor), shift[half])));
-        sums[half] = _mm512_load_ps(state.sums + half * kLanes);
-        higher = higher || up != 0;
-    }
-    if (higher) {
         for (int half = 0; half < 2; ++half) {
-            _mm512_store_ps(state.maxima + half * kLanes, maxima[half]);
-            sums[half] = _mm512_mul_ps(sums[half], correction[half]);
-            for (std::int64_t dim = 0; dim < padded; ++dim) {
-                float* target = state.result + dim * kTileQueries + half * kLanes;
-                _mm512_store_ps(target, _mm512_mul_ps(_mm512_load_ps(target), correction[half]));
-            }
+            float* total = state.sums + half * kLanes;
+            _mm512_store_ps(total, _mm512_add_ps(_mm512_load_ps(total), sums[half]));
         }
     }
-    for (std::int64_t step = 0; step < steps; ++step) {
-        shareStep(scratch.scores + step * kStepScores, factor, shift, scratch.shares + step * 2 * kTileWords, sums);
-    }
-    for (int half = 0; half < 2; ++half) _mm512_store_ps(state.sums + half * kLanes, sums[half]);
-    settleMemory();
-    weighValues(work.values + first * padded, padded, scratch.shares, steps, state.result);
+    weigh(steps);
 }
 
 void finishGroup(const TileAttention& work, const TileQueries& group, const GroupState& state) {
