@@ -7,15 +7,27 @@
 #include <optional>
 #include <vector>
 
+#include "core/model/torch/tile_attention.h"
+#include "core/model/torch/tile_product.h"
+
 namespace lpes::model {
 
 namespace {
 
 constexpr std::int64_t kFewestBlockQueries = 16;
 
-bool& blockAttentionInUse() {
-    static bool use = hasBlockAttention();
-    return use;
+AttentionWay& allowedWay() {
+    static AttentionWay way = AttentionWay::Tiles;
+    return way;
+}
+
+/// What takes a part with many queries.
+AttentionWay wayFor(const at::Tensor& q) {
+    if (!q.is_cpu() || q.scalar_type() != at::kBFloat16) return AttentionWay::LibTorch;
+    if (allowedWay() == AttentionWay::Tiles && hasTiles() && q.size(2) <= kMostTileHeadDim) return AttentionWay::Tiles;
+    if (allowedWay() != AttentionWay::LibTorch && hasBlockAttention() && q.size(2) % 2 == 0)
+        return AttentionWay::Blocks;
+    return AttentionWay::LibTorch;
 }
 
 /// Scores that the written-out way holds at a time, of all heads together.
@@ -43,7 +55,7 @@ void writtenAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor
         const at::Tensor scores = capped(at::bmm(grouped, seen(k).transpose(1, 2)), rule.softcap);
         // Row i of the block sees its keys up to past + first + i, which is column (past + first − begin) + i.
         const std::int64_t diagonal = past + first - begin;
-        at::Tensor hidden = at::ones({rows, end - begin}, at::kBool).triu(diagonal + 1);
+        at::Tensor hidden = at::ones({rows, end - begin}, q.options().dtype(at::kBool)).triu(diagonal + 1);
         if (rule.window > 0) hidden.logical_or_(at::ones_like(hidden).tril(diagonal - rule.window));
         scores.view({kvHeads, group, rows, end - begin}).masked_fill_(hidden, -std::numeric_limits<double>::infinity());
         const at::Tensor blockResult = at::bmm(at::softmax(scores, -1), seen(v));
@@ -67,7 +79,7 @@ void fusedAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& 
     std::optional<at::Tensor> mask;
     if (queries < keys) {
         // LibTorch's causal flag aligns the mask with the first key; here the queries are the last ones.
-        mask = at::ones({queries, keys}, at::kBool).tril(keys - queries);
+        mask = at::ones({queries, keys}, q.options().dtype(at::kBool)).tril(keys - queries);
     }
     const at::Tensor result = at::scaled_dot_product_attention(q.unsqueeze(0), k.unsqueeze(0), v.unsqueeze(0), mask,
                                                                0.0, !mask.has_value(), scale, group > 1);
@@ -83,17 +95,17 @@ void libTorchAttention(const at::Tensor& q, const at::Tensor& k, const at::Tenso
 
 }  // namespace
 
-void useBlockAttention(bool use) {
-    blockAttentionInUse() = use && hasBlockAttention();
+void useAttention(AttentionWay way) {
+    allowedWay() = way;
 }
 
 void causalAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                      std::span<const AttentionPart> parts, const AttentionRule& rule, const at::Tensor& out,
                      BlockAttentionScratch& scratch) {
+    const AttentionWay way = wayFor(q);
     std::vector<AttentionPart> blocked;
     for (const AttentionPart& part : parts) {
-        if (blockAttentionInUse() && q.scalar_type() == at::kBFloat16 && q.size(2) % 2 == 0 &&
-            part.queries >= kFewestBlockQueries) {
+        if (way != AttentionWay::LibTorch && part.queries >= kFewestBlockQueries) {
             blocked.push_back(part);
             continue;
         }
@@ -101,7 +113,9 @@ void causalAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
         libTorchAttention(q.narrow(1, part.queryBegin, part.queries), keys(k), keys(v), rule,
                           out.narrow(0, part.queryBegin, part.queries));
     }
-    if (!blocked.empty()) blockAttention(q, k, v, blocked, rule, out, scratch);
+    if (blocked.empty()) return;
+    const auto attend = way == AttentionWay::Tiles ? tileAttention : blockAttention;
+    attend(q, k, v, blocked, rule, out, scratch);
 }
 
 at::Tensor lastRowProbabilities(const at::Tensor& q, const at::Tensor& k, const AttentionRule& rule) {

@@ -15,7 +15,8 @@ namespace lpes::model {
 /// D = 64, LibTorch's fused attention against matmul–softmax–matmul: bfloat16 0.6 against 1.1 ms at T = 190, 6 against
 /// 27 ms at 811; float32 1.2 against 1.4 and 13 against 51 ms, so written-out attention is taken only where LibTorch's
 /// has no way to say the rule):
-///   bfloat16 with matrix units, at least 16 queries, even D   blockAttention
+///   bfloat16, at least 16 queries, with AMX, D ≤ 256            tileAttention
+///   bfloat16, at least 16 queries, with AVX512-BF16, even D     blockAttention
 ///   one query (decoding)      LibTorch's fused attention, the heads of a group standing in for queries
 ///   a soft cap, or a window that hides keys   matmul–softmax–matmul in float32, blocks of queries against the keys
 ///                             that they see, so that memory is O(T + window)
@@ -24,8 +25,10 @@ void causalAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
                      std::span<const AttentionPart> parts, const AttentionRule& rule, const at::Tensor& out,
                      BlockAttentionScratch& scratch);
 
-/// For tests: false never takes blockAttention. Not while another thread computes.
-void useBlockAttention(bool use);
+/// For tests: what to take for bfloat16 at most; a way that the machine lacks gives way to the next. Not while another
+/// thread computes.
+enum class AttentionWay { Tiles, Blocks, LibTorch };
+void useAttention(AttentionWay way);
 
 /// Probabilities of the last query: q [H, D] (after rotation), k [K, S, D] → [H, S] float32, softmax in float32; 0 for
 /// keys that the window hides.

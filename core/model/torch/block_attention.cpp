@@ -114,10 +114,8 @@ void blockAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& 
         packed.push_back({words, words, roundUp(part.keys, kKeyStep)});
         words += packed.back().padded * headDim / 2 * kvHeads;
     }
-    if (scratch.packedKeys.size() < static_cast<std::size_t>(words)) {
-        scratch.packedKeys.resize(static_cast<std::size_t>(words));
-        scratch.packedValues.resize(static_cast<std::size_t>(words));
-    }
+    std::uint32_t* packedKeys = BlockAttentionScratch::reserve<std::uint32_t>(scratch.keys, words);
+    std::uint32_t* packedValues = BlockAttentionScratch::reserve<std::uint32_t>(scratch.values, words);
     const AttentionKernels& kernel = kernels::attentionKernels();
     const auto* kData = static_cast<const std::uint16_t*>(k.const_data_ptr());
     const auto* vData = static_cast<const std::uint16_t*>(v.const_data_ptr());
@@ -133,9 +131,9 @@ void blockAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& 
                     const std::int64_t source = (part.keyBegin + first) * headDim;
                     const std::int64_t offset = head * headWords + first * half;
                     kernel.packKeys(kData + head * k.stride(0) + source, rows, half, width,
-                                    scratch.packedKeys.data() + target.keys + offset);
+                                    packedKeys + target.keys + offset);
                     kernel.packValues(vData + head * v.stride(0) + source, rows, headDim, width,
-                                      scratch.packedValues.data() + target.values + offset);
+                                      packedValues + target.values + offset);
                 }
             }
         });
@@ -150,18 +148,17 @@ void blockAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& 
             }
         }
     }
-    const auto scratchFloats =
-        static_cast<std::size_t>(kQueryBlock * (kKeyBlock + 2 + headDim + kKeyBlock / 2 + headDim / 2));
-    scratch.perThread.resize(std::max(scratch.perThread.size(), static_cast<std::size_t>(at::get_num_threads())));
+    const std::int64_t scratchFloats = kQueryBlock * (kKeyBlock + 2 + headDim + kKeyBlock / 2 + headDim / 2);
+    const auto threads = static_cast<std::size_t>(at::get_num_threads());
+    scratch.perThread.resize(std::max(scratch.perThread.size(), threads));
+    for (at::Tensor& buffer : scratch.perThread) (void)BlockAttentionScratch::reserve<float>(buffer, scratchFloats);
     const auto* qData = static_cast<const at::BFloat16*>(q.const_data_ptr());
     at::parallel_for(0, static_cast<std::int64_t>(tasks.size()), 1, [&](std::int64_t begin, std::int64_t end) {
-        std::vector<float>& own = scratch.perThread[static_cast<std::size_t>(at::get_thread_num())];
-        if (own.size() < scratchFloats) own.resize(scratchFloats);
+        auto* own = static_cast<float*>(scratch.perThread[static_cast<std::size_t>(at::get_thread_num())].data_ptr());
         for (std::int64_t index = begin; index < end; ++index) {
             const Task& task = tasks[static_cast<std::size_t>(index)];
             attendBlock(task, packed[static_cast<std::size_t>(task.part - parts.data())], shapes, rule, qData,
-                        scratch.packedKeys.data(), scratch.packedValues.data(), static_cast<Bf16*>(out.data_ptr()),
-                        own.data());
+                        packedKeys, packedValues, static_cast<Bf16*>(out.data_ptr()), own);
         }
         at::native::cpublas::brgemm_release();
     });

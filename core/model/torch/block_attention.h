@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
 
 #include <cstdint>
 #include <span>
@@ -16,14 +17,25 @@ struct AttentionPart {
     std::int64_t keyBegin = 0, keys = 0;
 };
 
-/// Buffers of blockAttention, used again from layer to layer. thread-compatible.
+/// Buffers of blockAttention and tileAttention, used again from layer to layer. thread-compatible.
 struct BlockAttentionScratch {
-    std::vector<std::uint32_t> packedKeys, packedValues;  ///< pairs of bfloat16 as the matrix units read them
-    std::vector<std::vector<float>> perThread;
+    at::Tensor keys, values;  ///< as the matrix units read them
+    std::vector<at::Tensor> perThread;
+
+    /// At least `count` values in a buffer that is aligned to a cache line.
+    template <class T>
+    static T* reserve(at::Tensor& buffer, std::int64_t count) {
+        const auto bytes = count * static_cast<std::int64_t>(sizeof(T));
+        if (!buffer.defined() || buffer.nbytes() < static_cast<std::size_t>(bytes)) {
+            buffer.reset();
+            buffer = at::empty({bytes}, at::kByte);
+        }
+        return static_cast<T*>(buffer.data_ptr());
+    }
 };
 
 /// Does this machine have what blockAttention needs: bfloat16 matrix products of small blocks through oneDNN (AMX or
-/// AVX512-BF16)? Then it takes head dimensions that are even.
+/// AVX512-BF16)? Then it takes head dimensions that are even. With AMX, tileAttention is faster.
 [[nodiscard]] bool hasBlockAttention();
 
 /// Causal attention of all parts in one go, bfloat16: q [H, N, D], k, v [K, M, D] with rows of D contiguous values and

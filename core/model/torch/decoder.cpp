@@ -45,7 +45,11 @@ PackedTokens Decoder::embed(std::span<const std::span<const text::TokenId>> prom
 }
 
 at::Tensor Decoder::project(const at::Tensor& input, const Projection& projection, Workspace::Slot slot) const {
-    if (projection.packed.defined()) return packedProduct(input, projection.packed, projection.bias);
+    if (projection.packed.defined()) {
+        return packedProduct(
+            input, projection.packed, projection.bias,
+            m_workspace.take(slot, {input.size(0), packedOutputs(projection.packed)}, input.options()));
+    }
     if (projection.stored) {
         at::Tensor out = m_workspace.take(slot, {input.size(0), projection.stored->rows()}, input.options());
         projection.stored->product(input, out);

@@ -10,6 +10,8 @@
 #include <string>
 
 #include "core/model/torch/kernels.h"
+#include "core/model/torch/tile_attention.h"
+#include "core/model/torch/tile_product.h"
 
 namespace lpes::model {
 namespace {
@@ -42,14 +44,21 @@ AttentionRule ruleOf(const Shape& shape, const Score& score) {
     return {1.0 / std::sqrt(static_cast<double>(shape.headDim)), score.softcap, score.window};
 }
 
-class CausalAttention : public testing::TestWithParam<std::tuple<Shape, Score, at::ScalarType, bool>> {};
+struct Way {
+    const char* name;
+    at::ScalarType type;
+    AttentionWay way;
+};
+
+class CausalAttention : public testing::TestWithParam<std::tuple<Shape, Score, Way>> {};
 
 TEST_P(CausalAttention, AgreesWithAttentionWrittenOut) {
     const c10::InferenceMode on;
-    const auto [shape, score, type, blocks] = GetParam();
-    if (blocks && (!hasBlockAttention() || type != at::kBFloat16))
-        GTEST_SKIP() << "no block attention for this type here";
-    useBlockAttention(blocks);
+    const auto [shape, score, way] = GetParam();
+    const at::ScalarType type = way.type;
+    if (way.way == AttentionWay::Blocks && !hasBlockAttention()) GTEST_SKIP() << "no bfloat16 matrix products here";
+    if (way.way == AttentionWay::Tiles && !hasTiles()) GTEST_SKIP() << "no AMX here";
+    useAttention(way.way);
     at::manual_seed(5);
     // Strided as in a packed batch: rows of other prompts before and behind.
     const auto packed = [&](std::int64_t heads, std::int64_t rows) {
@@ -71,15 +80,14 @@ TEST_P(CausalAttention, AgreesWithAttentionWrittenOut) {
         EXPECT_LT(difference.mean().item<double>(), tolerance / 20) << (wide ? "wide" : "portable");
     }
     kernels::useWideVectors(true);
-    useBlockAttention(true);
+    useAttention(AttentionWay::Tiles);
 }
 
 std::string caseName(const testing::TestParamInfo<CausalAttention::ParamType>& info) {
-    const auto& [s, score, type, blocks] = info.param;
-    return fmt::format("{}x{}x{}x{}x{}{}{}{}{}", s.heads, s.kvHeads, s.headDim, s.queries, s.keys,
+    const auto& [s, score, way] = info.param;
+    return fmt::format("{}x{}x{}x{}x{}{}{}{}", s.heads, s.kvHeads, s.headDim, s.queries, s.keys,
                        score.softcap > 0.0 ? fmt::format("Capped{}", score.softcap) : "",
-                       score.window > 0 ? fmt::format("Window{}", score.window) : "",
-                       type == at::kFloat ? "Float32" : "BFloat16", blocks ? "Blocks" : "Fused");
+                       score.window > 0 ? fmt::format("Window{}", score.window) : "", way.name);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -87,14 +95,17 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::Values(Shape{9, 3, 64, 190, 190}, Shape{4, 4, 32, 65, 65}, Shape{4, 2, 16, 1, 1},
                                      Shape{9, 3, 64, 1, 77}, Shape{4, 1, 16, 10, 300}, Shape{2, 1, 128, 1100, 1100},
                                      Shape{3, 3, 64, 100, 777}, Shape{2, 2, 64, 16, 16}, Shape{6, 2, 80, 130, 131},
-                                     Shape{4, 2, 24, 33, 33}, Shape{4, 2, 96, 257, 600}, Shape{2, 1, 256, 321, 321}),
+                                     Shape{4, 2, 24, 33, 33}, Shape{4, 2, 96, 257, 600}, Shape{2, 1, 256, 321, 321},
+                                     Shape{20, 2, 40, 70, 99}),
                      testing::Values(Score{0.0, 0}, Score{3.0, 0}, Score{0.0, 1}, Score{0.0, 37}, Score{0.0, 600},
                                      Score{50.0, 150}),
-                     testing::Values(at::kFloat, at::kBFloat16), testing::Bool()),
+                     testing::Values(Way{"Float32", at::kFloat, AttentionWay::LibTorch},
+                                     Way{"BFloat16", at::kBFloat16, AttentionWay::LibTorch},
+                                     Way{"Blocks", at::kBFloat16, AttentionWay::Blocks},
+                                     Way{"Tiles", at::kBFloat16, AttentionWay::Tiles})),
     caseName);
 
-TEST(BlockAttention, OfAPromptIsTheSameBitsWhateverSharesTheBatchAndTheThreads) {
-    if (!hasBlockAttention()) GTEST_SKIP() << "this machine has no bfloat16 matrix units";
+void expectSameBitsAloneAndTogether(decltype(&blockAttention) attend) {
     const c10::InferenceMode on;
     at::manual_seed(8);
     const at::Tensor q = at::randn({6, 900, 32}).to(at::kBFloat16), k = at::randn({2, 900, 32}).to(at::kBFloat16),
@@ -102,13 +113,47 @@ TEST(BlockAttention, OfAPromptIsTheSameBitsWhateverSharesTheBatchAndTheThreads) 
     const at::Tensor together = at::zeros({900, 192}, at::kBFloat16), alone = at::zeros_like(together);
     const std::vector<AttentionPart> parts{{0, 190, 0, 190}, {190, 17, 190, 17}, {207, 693, 207, 693}};
     BlockAttentionScratch scratch, other;
-    at::set_num_threads(2);
+    const int threads = at::get_num_threads();
     for (const AttentionRule& rule : {AttentionRule{0.2, 0.0, 0}, AttentionRule{0.2, 20.0, 100}}) {
         at::set_num_threads(2);
-        blockAttention(q, k, v, parts, rule, together, scratch);
+        attend(q, k, v, parts, rule, together, scratch);
         at::set_num_threads(1);
-        for (const AttentionPart& part : parts) blockAttention(q, k, v, std::span(&part, 1), rule, alone, other);
+        for (const AttentionPart& part : parts) attend(q, k, v, std::span(&part, 1), rule, alone, other);
         EXPECT_TRUE(at::equal(together, alone)) << rule.window;
+    }
+    at::set_num_threads(threads);
+}
+
+TEST(BlockAttention, OfAPromptIsTheSameBitsWhateverSharesTheBatchAndTheThreads) {
+    if (!hasBlockAttention()) GTEST_SKIP() << "no bfloat16 matrix products here";
+    expectSameBitsAloneAndTogether(blockAttention);
+}
+
+TEST(TileAttention, OfAPromptIsTheSameBitsWhateverSharesTheBatchAndTheThreads) {
+    if (!hasTiles()) GTEST_SKIP() << "no AMX here";
+    expectSameBitsAloneAndTogether(tileAttention);
+}
+
+/// Scores of ±hundreds, where a query's maximum rises from block to block: no overflow, no underflow to 0/0.
+TEST(TileAttention, StandsScoresOfAnySize) {
+    if (!hasTiles()) GTEST_SKIP() << "no AMX here";
+    const c10::InferenceMode on;
+    at::manual_seed(9);
+    const std::int64_t keys = 700;
+    const at::Tensor q = at::ones({1, keys, 64}, at::kBFloat16);
+    const at::Tensor rising = at::linspace(-40.0, 40.0, keys).view({1, keys, 1});
+    const at::Tensor v = at::randn({1, keys, 64}).to(at::kBFloat16);
+    const at::Tensor out = at::empty({keys, 64}, at::kBFloat16);
+    BlockAttentionScratch scratch;
+    const AttentionPart part{0, keys, 0, keys};
+    for (const double sign : {1.0, -1.0}) {
+        for (const std::int64_t window : {std::int64_t{0}, std::int64_t{130}}) {
+            const AttentionRule rule{0.125, 0.0, window};
+            const at::Tensor k = (rising * sign).expand({1, keys, 64}).to(at::kBFloat16);
+            tileAttention(q, k, v, std::span(&part, 1), rule, out, scratch);
+            const at::Tensor difference = (out.to(at::kDouble) - reference(q, k, v, rule)).abs();
+            EXPECT_LT(difference.max().item<double>(), 4e-2) << sign << ' ' << window;
+        }
     }
 }
 
