@@ -63,11 +63,10 @@ Result<Owned<pcre2_code>> compileOne(const std::string& pattern) {
                                          PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &offset,
                                          context.get()));
     if (!code) {
-        return fail(
-            ErrorCode::BadInput,
-            fmt::format("The pre-tokenizer pattern {:?} does not compile ({} at offset {}); fetch the tokenizer "
-                        "files again.",
-                        pattern, pcre2Words(error), offset));
+        return fail(ErrorCode::BadInput,
+                    fmt::format("The tokenizer's pattern {:?} does not compile ({} at offset {}); fetch the tokenizer "
+                                "files again.",
+                                pattern, pcre2Words(error), offset));
     }
     // Where the machine forbids just-in-time code, pcre2_match interprets: slower, same matches.
     pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);
@@ -107,8 +106,8 @@ Result<SplitPattern> SplitPattern::compile(const std::string& pattern) {
     pcre2_pattern_info(plain->get(), PCRE2_INFO_MATCHEMPTY, &matchesEmpty);
     if (matchesEmpty != 0) {
         return fail(ErrorCode::Unsupported,
-                    fmt::format("The pre-tokenizer pattern {:?} can match an empty text, which is not supported; use a "
-                                "model with another Split pattern.",
+                    fmt::format("The tokenizer's pattern {:?} can match an empty text, which is not supported; use a "
+                                "model with another pattern.",
                                 pattern));
     }
     auto extended = compileOne(withNewCharacters(pattern));
@@ -116,8 +115,8 @@ Result<SplitPattern> SplitPattern::compile(const std::string& pattern) {
     return SplitPattern(std::make_unique<Impl>(Impl{pattern, std::move(*plain), std::move(*extended)}));
 }
 
-Result<void> SplitPattern::split(std::string_view text, std::size_t offset, bool newCharacters, Scratch& scratch,
-                                 std::vector<TextRange>& out) const {
+Result<void> SplitPattern::matches(std::string_view text, bool newCharacters, Scratch& scratch,
+                                   std::vector<TextRange>& out) const {
     if (!scratch.m_impl->data || !scratch.m_impl->context) {
         return fail(ErrorCode::OutOfMemory, "There is no memory for tokenizing; close other programs.");
     }
@@ -130,17 +129,15 @@ Result<void> SplitPattern::split(std::string_view text, std::size_t offset, bool
         if (rc == PCRE2_ERROR_NOMATCH) break;
         if (rc < 0) {
             return fail(ErrorCode::Failed,
-                        fmt::format("The pre-tokenizer pattern {:?} gave up at byte {} ({}); shorten the text or use a "
-                                    "model with another Split pattern.",
-                                    m_impl->pattern, offset + done, pcre2Words(rc)));
+                        fmt::format("The tokenizer's pattern {:?} gave up behind byte {} of a piece of the text ({}); "
+                                    "shorten the text or use a model with another pattern.",
+                                    m_impl->pattern, done, pcre2Words(rc)));
         }
-        const PCRE2_SIZE* match = pcre2_get_ovector_pointer(data);
         // A look-ahead with \K could end before it begins; PCRE2 10.42 refuses that at compile time by default.
-        if (match[0] > done) out.push_back({offset + done, offset + match[0]});
-        out.push_back({offset + match[0], offset + match[1]});
+        const PCRE2_SIZE* match = pcre2_get_ovector_pointer(data);
+        out.push_back({match[0], match[1]});
         done = match[1];
     }
-    if (done < text.size()) out.push_back({offset + done, offset + text.size()});
     return {};
 }
 

@@ -119,6 +119,25 @@ bool isNumeric(char32_t c) {
            isIn(kNewNumbers, c) || isIn(kNewerNumbers, c);
 }
 
+bool isPunctuation(char32_t c) {
+    if (c < 0x80) {
+        return (c >= 0x21 && c <= 0x2F) || (c >= 0x3A && c <= 0x40) || (c >= 0x5B && c <= 0x60) ||
+               (c >= 0x7B && c <= 0x7E);
+    }
+    switch (categoryOf(c)) {
+        case UTF8PROC_CATEGORY_PC:
+        case UTF8PROC_CATEGORY_PD:
+        case UTF8PROC_CATEGORY_PS:
+        case UTF8PROC_CATEGORY_PE:
+        case UTF8PROC_CATEGORY_PI:
+        case UTF8PROC_CATEGORY_PF:
+        case UTF8PROC_CATEGORY_PO:
+            return true;
+        default:
+            return false;
+    }
+}
+
 bool isWordCharacter(char32_t c) {
     switch (categoryOf(c)) {
         case UTF8PROC_CATEGORY_LU:

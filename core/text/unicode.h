@@ -28,6 +28,8 @@ void appendUtf8(std::string& out, char32_t codePoint);
 [[nodiscard]] bool isWhiteSpace(char32_t codePoint);
 /// General categories Nd, Nl, No: Rust's char::is_numeric, which is what the Digits step asks.
 [[nodiscard]] bool isNumeric(char32_t codePoint);
+/// ASCII punctuation and symbols, and general category P: what the Punctuation step asks.
+[[nodiscard]] bool isPunctuation(char32_t codePoint);
 /// \w of Rust's regex crate: Alphabetic, marks, Nd, Pc and the two joiners.
 [[nodiscard]] bool isWordCharacter(char32_t codePoint);
 
