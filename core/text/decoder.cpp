@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/text/byte_alphabet.h"
+#include "core/text/new_characters.h"
 #include "core/text/unicode.h"
 
 namespace lpes::text {

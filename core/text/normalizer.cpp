@@ -2,6 +2,7 @@
 
 #include <utf8proc.h>
 
+#include "core/text/new_characters.h"
 #include "core/text/unicode.h"
 #include "core/text/unicode_form.h"
 

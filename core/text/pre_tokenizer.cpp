@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/text/known_steps.h"
+#include "core/text/new_characters.h"
 #include "core/text/split_behavior.h"
 #include "core/text/unicode.h"
 

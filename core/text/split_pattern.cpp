@@ -7,7 +7,7 @@
 #include <array>
 #include <utility>
 
-#include "core/text/unicode.h"
+#include "core/text/new_characters.h"
 
 namespace lpes::text {
 
@@ -27,31 +27,6 @@ std::string pcre2Words(int code) {
     std::array<PCRE2_UCHAR, 256> buffer{};
     pcre2_get_error_message(code, buffer.data(), buffer.size());
     return reinterpret_cast<const char*>(buffer.data());
-}
-
-/// \p{L} and \p{N} with the letters and numbers that the library's tables do not know yet.
-std::string withNewCharacters(const std::string& pattern) {
-    std::string out;
-    bool inClass = false;
-    for (std::size_t at = 0; at < pattern.size();) {
-        const std::string_view rest = std::string_view(pattern).substr(at);
-        const bool letters = rest.substr(0, 5) == "\\p{L}";
-        if (letters || rest.substr(0, 5) == "\\p{N}") {
-            const std::string body = std::string(rest.substr(0, 5)) + (letters ? newLettersClass() : newNumbersClass());
-            out += inClass ? body : "[" + body + "]";
-            at += 5;
-            continue;
-        }
-        const std::size_t size = rest[0] == '\\' ? std::min<std::size_t>(2, rest.size()) : 1;
-        if (rest[0] == '[' && !inClass) {
-            inClass = true;
-        } else if (rest[0] == ']') {
-            inClass = false;
-        }
-        out += rest.substr(0, size);
-        at += size;
-    }
-    return out;
 }
 
 Result<Owned<pcre2_code>> compileOne(const std::string& pattern) {

@@ -4,6 +4,7 @@
 
 #include "core/text/byte_alphabet.h"
 #include "core/text/known_steps.h"
+#include "core/text/new_characters.h"
 #include "core/text/oniguruma_pattern.h"
 #include "core/text/split_behavior.h"
 #include "core/text/split_pattern.h"
@@ -73,6 +74,19 @@ TEST(SplitPattern, KnowsLettersNewerThanItsLibrary) {
                 ElementsAre("!", "\xF0\xB1\x8D\x90\xF0\xAE\xAF\xB0", "!"));
     EXPECT_THAT(pieces(R"([^\p{L}\p{N}]+)", "!\xF0\xB1\x8D\x90!"), ElementsAre("!", "\xF0\xB1\x8D\x90", "!"));
     EXPECT_THAT(pieces(R"(\p{N})", "a\xF0\x90\xB5\x80"), ElementsAre("a", "\xF0\x90\xB5\x80"));
+    // U+A7DA is a capital and U+1E5EE a mark of Unicode 16, U+1FAE8 an emoji of Unicode 15.
+    EXPECT_THAT(pieces(R"(\p{Lu}+)",
+                       "a\xEA\x9F\x9A"
+                       "b"),
+                ElementsAre("a", "\xEA\x9F\x9A", "b"));
+    EXPECT_THAT(pieces(R"([\p{M}]+)",
+                       "a\xF0\x9E\x97\xAE"
+                       "b"),
+                ElementsAre("a", "\xF0\x9E\x97\xAE", "b"));
+    EXPECT_THAT(pieces(R"(\p{S})",
+                       "a\xF0\x9F\xAB\xA8"
+                       "b"),
+                ElementsAre("a", "\xF0\x9F\xAB\xA8", "b"));
     EXPECT_TRUE(isNumeric(0x10D40));
     EXPECT_TRUE(isNumeric(0x11DE0));
 }
