@@ -37,7 +37,8 @@ const TokenizerSpec::Added* AddedTokens::longestAt(std::string_view text, std::s
     return nullptr;
 }
 
-void AddedTokens::split(std::string_view text, bool parseSpecial, std::vector<Part>& out) const {
+void AddedTokens::split(std::string_view text, const std::function<bool(TextRange)>& parse,
+                        std::vector<Part>& out) const {
     std::size_t done = 0;  // everything before it is in a part
     const auto ordinaryUpTo = [&](std::size_t end) {
         if (done < end) out.push_back({{done, end}, -1});
@@ -53,7 +54,7 @@ void AddedTokens::split(std::string_view text, bool parseSpecial, std::vector<Pa
         std::size_t end = at + size;
         // What was matched is passed over even where the rules below turn it down, as the library does.
         at = end;
-        if (token->special && !parseSpecial) continue;
+        if (token->special && !parse({begin, end})) continue;
         // A token before this one may have taken its first blanks (rstrip).
         if (begin < done) continue;
         if (token->singleWord) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -25,8 +26,9 @@ class AddedTokens {
         TextRange range;
         TokenId id = -1;  ///< −1: ordinary text
     };
-    /// The parts of a text in order, none empty. Special tokens count as ordinary text unless parseSpecial.
-    void split(std::string_view text, bool parseSpecial, std::vector<Part>& out) const;
+    /// The parts of a text in order, none empty. A special token counts as ordinary text unless `parse`, which is given
+    /// its place, says that it is one.
+    void split(std::string_view text, const std::function<bool(TextRange)>& parse, std::vector<Part>& out) const;
 
   private:
     AddedTokens() = default;

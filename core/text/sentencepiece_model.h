@@ -9,8 +9,9 @@
 
 namespace lpes::text {
 
-/// What tokenizer.model (sentencepiece_model.proto, ModelProto) says. Read here and not by the sentencepiece library:
-/// its interface does not give the normalizer, and it follows the trie of a damaged map outside its memory.
+/// What tokenizer.model (sentencepiece_model.proto, ModelProto) says. It is read here and not by the sentencepiece
+/// library, whose interface gives neither the normalizer nor the kinds of all pieces: with them the steps of this
+/// module give the same ids, and offsets and added tokens too.
 struct SentencePieceModel {
     ScoredVocabulary vocabulary;
     std::int64_t modelType = 1;  ///< 1 Unigram, 2 BPE, 3 word, 4 character

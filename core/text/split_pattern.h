@@ -7,14 +7,9 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/text/text_range.h"
 
 namespace lpes::text {
-
-/// A piece of a text: [begin, end) in bytes.
-struct TextRange {
-    std::size_t begin = 0;
-    std::size_t end = 0;
-};
 
 /// A compiled PCRE2 pattern (UTF, UCP, just-in-time compiled where the machine allows). immutable; what a match needs
 /// lives in a Scratch that belongs to the caller.

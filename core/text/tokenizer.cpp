@@ -48,6 +48,8 @@ class Encoder {
     Result<void> run(std::string_view text);
 
   private:
+    /// Whether a special token at this place of the user's text is one.
+    [[nodiscard]] bool isParsed(TextRange at) const;
     Result<void> plain(std::string_view segment, std::size_t begin);
     Result<void> words(MappedText text);
     std::span<const WordToken> tokensOf(std::string_view word);
@@ -112,7 +114,8 @@ class StepTokenizer final : public Tokenizer {
 
 Result<void> Encoder::run(std::string_view text) {
     std::vector<AddedTokens::Part> parts;
-    m_tokenizer.m_parts.added.split(text, m_options.parseSpecial, parts);
+    m_tokenizer.m_parts.added.split(
+        text, [&](TextRange at) { return isParsed(at); }, parts);
     for (const auto& part : parts) {
         if (part.id >= 0) {
             m_out.ids.push_back(part.id);
@@ -125,11 +128,20 @@ Result<void> Encoder::run(std::string_view text) {
     return {};
 }
 
+bool Encoder::isParsed(TextRange at) const {
+    const auto& ranges = m_options.specialRanges;
+    if (!m_options.parseSpecial || ranges.empty()) return m_options.parseSpecial;
+    const auto next = std::upper_bound(ranges.begin(), ranges.end(), at.begin,
+                                       [](std::size_t begin, const TextRange& range) { return begin < range.begin; });
+    return next != ranges.begin() && at.end <= std::prev(next)->end;
+}
+
 Result<void> Encoder::plain(std::string_view segment, std::size_t begin) {
     const auto text = m_tokenizer.m_parts.normalizer.run(segment, begin, m_scratch.pattern);
     if (!text) return fail(text.error());
     std::vector<AddedTokens::Part> parts;
-    m_tokenizer.m_parts.addedNormalized.split(text->text(), m_options.parseSpecial, parts);
+    const auto parse = [&](TextRange at) { return isParsed({text->origin(at.begin), text->origin(at.end)}); };
+    m_tokenizer.m_parts.addedNormalized.split(text->text(), parse, parts);
     for (const auto& part : parts) {
         if (part.id >= 0) {
             m_out.ids.push_back(part.id);

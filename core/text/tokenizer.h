@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/text/text_range.h"
 #include "core/text/tokenizer_spec.h"
 
 namespace lpes::text {
@@ -19,6 +20,9 @@ struct EncodeOptions {
     /// Put the tokens around the text that the model's files say the tokenizer adds: the beginning-of-sequence token in
     /// front, in most families, and seldom an end token behind.
     bool addSpecial = false;
+    /// With parseSpecial: only inside one of these ranges of the text (sorted, apart); empty: everywhere. So a prompt
+    /// is tokenized in one go, and what the user wrote in it never becomes a special token.
+    std::vector<TextRange> specialRanges = {};
 };
 
 /// Token ids with where each begins. ids.size() == byteBegin.size().
