@@ -10,6 +10,7 @@
 #include "app/cli/verb.h"
 #include "core/base/error.h"
 #include "core/studies/inspect.h"
+#include "core/text/chat_preset.h"
 
 namespace lpes::cli {
 
@@ -130,7 +131,7 @@ void addTextVerbs(CLI::App& app, Action& action) {
     addTextOptions(generate->flags, generate->text, generate->file, "--prompt");
     generate->flags.add("--max-new-tokens", "N", "Tokens at most; an end token ends the text earlier [100]",
                         toNumber<int>(generate->settings.maxNewTokens, 1));
-    generate->flags.add("--chat", "PRESET", "Wrap the prompt as a chat turn: chatml [none]",
+    generate->flags.add("--chat", "PRESET", "Wrap the prompt as a chat turn: " + text::chatPresetNames() + " [none]",
                         toText(generate->settings.chat));
     generate->flags.add("--temperature", "T", "0 takes the likeliest token, above 0 samples [0]",
                         toNumber<double>(generate->settings.temperature, 0.0));

@@ -10,6 +10,7 @@
 #include "core/base/random.h"
 #include "core/studies/inspect.h"
 #include "core/studies/run_session.h"
+#include "core/text/chat_preset.h"
 
 namespace lpes::studies {
 
@@ -49,48 +50,35 @@ void warnAboutLostBytes(const text::Encoding& encoding, ProgressObserver& observ
                     encoding.withoutToken.size(), encoding.withoutToken.front()));
 }
 
-/// ChatML's turns. The markers are taken as special tokens; the user's text never is, whatever it spells.
-Result<std::vector<TokenId>> encodeChatMl(const text::Tokenizer& tokenizer, const std::string& prompt,
-                                          ProgressObserver& observer) {
-    std::vector<TokenId> ids;
-    const auto marker = [&](const std::string& spelling) -> Result<void> {
-        auto encoding = tokenizer.encode(spelling, {true, false});
-        if (!encoding) return fail(encoding.error());
-        if (encoding->ids.size() != 1) {
-            return fail(ErrorCode::Unsupported,
-                        fmt::format("the model's vocabulary has no token '{}', which --chat chatml needs; leave --chat "
-                                    "out for this model",
-                                    spelling));
-        }
-        ids.push_back(encoding->ids.front());
-        return {};
-    };
-    const auto plain = [&](const std::string& text) -> Result<void> {
-        auto encoding = tokenizer.encode(text);
-        if (!encoding) return fail(encoding.error());
-        warnAboutLostBytes(*encoding, observer);
-        ids.insert(ids.end(), encoding->ids.begin(), encoding->ids.end());
-        return {};
-    };
-    if (auto done = marker("<|im_start|>"); !done) return fail(done.error());
-    if (auto done = plain("user\n" + prompt); !done) return fail(done.error());
-    if (auto done = marker("<|im_end|>"); !done) return fail(done.error());
-    if (auto done = plain("\n"); !done) return fail(done.error());
-    if (auto done = marker("<|im_start|>"); !done) return fail(done.error());
-    if (auto done = plain("assistant\n"); !done) return fail(done.error());
-    return ids;
-}
+/// A prompt's ids and what ends the text behind it.
+struct PromptIds {
+    std::vector<TokenId> ids, ends;
+};
 
-Result<std::vector<TokenId>> encodePrompt(const text::Tokenizer& tokenizer, const GenerateSettings& settings,
-                                          ProgressObserver& observer) {
-    if (settings.chat == "chatml") return encodeChatMl(tokenizer, settings.prompt, observer);
-    auto encoding = tokenizer.encode(settings.prompt, {false, true});
+Result<PromptIds> encodePrompt(const text::Tokenizer& tokenizer, const GenerateSettings& settings,
+                               ProgressObserver& observer) {
+    PromptIds prompt{{}, tokenizer.endIds()};
+    Result<text::Encoding> encoding;
+    if (settings.chat.empty()) {
+        encoding = tokenizer.encode(settings.prompt, {false, true});
+    } else {
+        const auto preset = text::findChatPreset(settings.chat);
+        if (!preset) return fail(preset.error());
+        const std::vector<text::ChatTurn> turns{{text::ChatRole::User, settings.prompt}};
+        const auto rendered = text::renderChat(**preset, turns);
+        if (!rendered) return fail(rendered.error());
+        encoding = text::encodeChat(tokenizer, *rendered);
+        const auto end = text::specialTokenId(tokenizer, rendered->endToken);
+        if (!end) return fail(end.error());
+        if (*end >= 0) prompt.ends.push_back(*end);
+    }
     if (!encoding) return fail(encoding.error());
     warnAboutLostBytes(*encoding, observer);
     if (encoding->ids.empty()) {
         return fail(ErrorCode::Usage, "the prompt has no tokens; give some text with --prompt or --file");
     }
-    return std::move(encoding->ids);
+    prompt.ids = std::move(encoding->ids);
+    return prompt;
 }
 
 /// The highest logit; a tie goes to the lower id.
@@ -114,9 +102,8 @@ TokenId sampledToken(const std::vector<float>& logits, double temperature, Rando
 }
 
 Result<void> checkGenerateSettings(const GenerateSettings& settings) {
-    if (!settings.chat.empty() && settings.chat != "chatml") {
-        return fail(ErrorCode::Unsupported,
-                    fmt::format("chat preset '{}' is not available in this version; available: chatml", settings.chat));
+    if (!settings.chat.empty()) {
+        if (const auto preset = text::findChatPreset(settings.chat); !preset) return fail(preset.error());
     }
     if (settings.maxNewTokens < 1) {
         return fail(ErrorCode::Usage,
@@ -199,26 +186,26 @@ Result<json> generateText(const GenerateSettings& settings, ProgressObserver& ob
     auto prompt = encodePrompt(tokenizer, settings, observer);
     if (!prompt) return fail(prompt.error());
     const auto context = static_cast<std::size_t>(running->loaded.config().contextLength);
-    if (prompt->size() + static_cast<std::size_t>(settings.maxNewTokens) > context) {
+    if (prompt->ids.size() + static_cast<std::size_t>(settings.maxNewTokens) > context) {
         return fail(
             ErrorCode::BadInput,
             fmt::format("the prompt's {} tokens and --max-new-tokens {} exceed the model's context of {} tokens; "
                         "shorten the prompt or ask for fewer tokens",
-                        prompt->size(), settings.maxNewTokens, context));
+                        prompt->ids.size(), settings.maxNewTokens, context));
     }
-    const int longest = static_cast<int>(prompt->size()) + settings.maxNewTokens;
+    const int longest = static_cast<int>(prompt->ids.size()) + settings.maxNewTokens;
     if (auto applied = requireApplied(*running->session, running->scales, longest); !applied)
         return fail(applied.error());
     if (auto set = running->session->setScales(running->scales); !set) return fail(set.error());
 
     double start = steadySeconds();
-    auto logits = running->session->advance(*prompt, stop);
+    auto logits = running->session->advance(prompt->ids, stop);
     if (!logits) return fail(logits.error());
     const double prefill = steadySeconds() - start;
 
     start = steadySeconds();
     RandomStream random(settings.seed, kStreamSampling);
-    const std::vector<TokenId>& ends = tokenizer.endIds();
+    const std::vector<TokenId>& ends = prompt->ends;
     std::vector<TokenId> ids;
     bool stopped = false;
     for (;;) {
@@ -242,7 +229,7 @@ Result<json> generateText(const GenerateSettings& settings, ProgressObserver& ob
     if (!text) return fail(text.error());
     return json{{"text", *text},
                 {"ids", ids},
-                {"prompt_tokens", prompt->size()},
+                {"prompt_tokens", prompt->ids.size()},
                 {"new_tokens", ids.size()},
                 {"prefill_seconds", prefill},
                 {"decode_seconds", decode},

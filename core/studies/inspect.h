@@ -42,7 +42,7 @@ struct GenerateSettings {
     std::optional<int> threads;
     std::string prompt;
     std::string method = "baseline";
-    std::string chat;  ///< chat preset: "", "chatml"; others are refused by name
+    std::string chat;  ///< chat preset (core/text/chat_preset.h); "": the prompt as it is
     int maxNewTokens = 100;
     double temperature = 0.0;  ///< 0: greedy
     std::uint64_t seed = 1;

@@ -2,21 +2,28 @@
 
 #include <algorithm>
 
-#include "core/text/nfc.h"
 #include "core/text/unicode.h"
 
 namespace lpes::text {
 
-AddedTokens::AddedTokens(const TokenizerSpec& spec, bool normalized) {
+Result<AddedTokens> AddedTokens::make(const TokenizerSpec& spec, const Normalizer* normalizer) {
+    AddedTokens made;
+    SplitPattern::Scratch scratch;
     for (const auto& token : spec.added) {
-        if (token.normalized != normalized || token.content.empty()) continue;
-        const bool toNfc = normalized && spec.normalizer == TokenizerSpec::Normalizer::Nfc;
-        std::string content = toNfc ? NfcText(token.content).text() : token.content;
-        auto& sizes = m_sizes[static_cast<unsigned char>(content.front())];
+        if (token.normalized != (normalizer != nullptr) || token.content.empty()) continue;
+        std::string content = token.content;
+        if (normalizer != nullptr && !token.inNormalForm) {
+            const auto normal = normalizer->run(token.content, 0, scratch);
+            if (!normal) return fail(normal.error());
+            content = normal->text();
+            if (content.empty()) continue;  // nothing that could be found
+        }
+        auto& sizes = made.m_sizes[static_cast<unsigned char>(content.front())];
         if (std::find(sizes.begin(), sizes.end(), content.size()) == sizes.end()) sizes.push_back(content.size());
-        m_tokens.emplace(std::move(content), token);
+        made.m_tokens.emplace(std::move(content), token);
     }
-    for (auto& sizes : m_sizes) std::sort(sizes.rbegin(), sizes.rend());
+    for (auto& sizes : made.m_sizes) std::sort(sizes.rbegin(), sizes.rend());
+    return made;
 }
 
 const TokenizerSpec::Added* AddedTokens::longestAt(std::string_view text, std::size_t at, std::size_t& size) const {
@@ -30,7 +37,8 @@ const TokenizerSpec::Added* AddedTokens::longestAt(std::string_view text, std::s
     return nullptr;
 }
 
-void AddedTokens::split(std::string_view text, bool parseSpecial, std::vector<Part>& out) const {
+void AddedTokens::split(std::string_view text, const std::function<bool(TextRange)>& parse,
+                        std::vector<Part>& out) const {
     std::size_t done = 0;  // everything before it is in a part
     const auto ordinaryUpTo = [&](std::size_t end) {
         if (done < end) out.push_back({{done, end}, -1});
@@ -46,7 +54,7 @@ void AddedTokens::split(std::string_view text, bool parseSpecial, std::vector<Pa
         std::size_t end = at + size;
         // What was matched is passed over even where the rules below turn it down, as the library does.
         at = end;
-        if (token->special && !parseSpecial) continue;
+        if (token->special && !parse({begin, end})) continue;
         // A token before this one may have taken its first blanks (rstrip).
         if (begin < done) continue;
         if (token->singleWord) {

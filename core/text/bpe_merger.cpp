@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <optional>
 #include <unordered_set>
 
 #include "core/text/byte_alphabet.h"
+#include "core/text/unicode.h"
 
 namespace lpes::text {
 
@@ -26,7 +28,7 @@ std::size_t slotOf(std::uint64_t key, std::size_t size) {
 
 }  // namespace
 
-Result<BpeMerger> BpeMerger::make(const TokenizerSpec& spec) {
+Result<BpeMerger> BpeMerger::make(const TokenizerSpec& spec, bool byteLevel) {
     std::unordered_map<std::string_view, TokenId> ids;
     ids.reserve(spec.pieces.size());
     for (std::size_t id = 0; id < spec.pieces.size(); ++id) {
@@ -38,40 +40,10 @@ Result<BpeMerger> BpeMerger::make(const TokenizerSpec& spec) {
                                                          spec.pieces[id], at->second, id));
         }
     }
-    const auto idOf = [&](std::string_view piece) {
-        const auto at = ids.find(piece);
-        return at == ids.end() ? TokenId{-1} : at->second;
-    };
-
     BpeMerger made;
-    bool anyByte = false;
-    for (unsigned byte = 0; byte < 256; ++byte) {
-        const char c = static_cast<char>(byte);
-        made.m_byteToken[byte] = idOf(bytesToAlphabet(std::string_view(&c, 1)));
-        anyByte = anyByte || made.m_byteToken[byte] >= 0;
-    }
-    if (!anyByte) {
-        return fail(ErrorCode::BadInput,
-                    fmt::format("None of the vocabulary's {} pieces spells a single byte, so it is not a byte-level "
-                                "vocabulary; use a model with a byte-level BPE tokenizer.",
-                                spec.pieces.size()));
-    }
-
-    made.m_pairs.resize(std::bit_ceil(spec.merges.size() * 2 + 2));
-    for (std::size_t rank = 0; rank < spec.merges.size(); ++rank) {
-        const auto& [left, right] = spec.merges[rank];
-        const std::string whole = left + right;
-        for (const std::string* part : {&left, &right, &whole}) {
-            if (idOf(*part) < 0) {
-                return fail(ErrorCode::BadInput,
-                            fmt::format("Merge {} ({:?} + {:?}) needs the piece {:?}, which the vocabulary does not "
-                                        "have; fetch the model's files again.",
-                                        rank, left, right, *part));
-            }
-        }
-        made.insert({pairKey(idOf(left), idOf(right)), static_cast<std::uint32_t>(rank), idOf(whole)});
-    }
-
+    made.m_byteLevel = byteLevel;
+    if (const auto read = made.readSymbols(ids, spec); !read) return fail(read.error());
+    if (const auto read = made.readMerges(ids, spec); !read) return fail(read.error());
     made.m_unknownId = spec.unknownId;
     made.m_fuseUnknown = spec.fuseUnknown;
     made.m_ignoreMerges = spec.ignoreMerges;
@@ -81,10 +53,66 @@ Result<BpeMerger> BpeMerger::make(const TokenizerSpec& spec) {
         for (const auto& token : spec.added) added.insert(token.id);
         for (const auto& [piece, id] : ids) {
             if (added.contains(id)) continue;
-            if (auto bytes = alphabetToBytes(piece)) made.m_wholeWords.emplace(std::move(*bytes), id);
+            auto text = byteLevel ? alphabetToBytes(piece) : std::optional(std::string(piece));
+            if (text) made.m_wholeWords.emplace(std::move(*text), id);
         }
     }
     return made;
+}
+
+Result<void> BpeMerger::readSymbols(const std::unordered_map<std::string_view, TokenId>& ids,
+                                    const TokenizerSpec& spec) {
+    if (!m_byteLevel) {
+        m_byteToken.fill(-1);
+        if (spec.byteFallback) m_byteToken = byteTokens(spec);
+        for (const auto& [piece, id] : ids) {
+            if (firstInvalidUtf8(piece)) continue;
+            const CodePoint c = codePointAt(piece, 0);
+            if (c.size == piece.size()) m_characterToken.emplace(c.value, id);
+        }
+        const bool anyByte = std::any_of(m_byteToken.begin(), m_byteToken.end(), [](TokenId id) { return id >= 0; });
+        if (!m_characterToken.empty() || anyByte) return {};
+        return fail(ErrorCode::BadInput,
+                    fmt::format("None of the vocabulary's {} pieces spells a single character; fetch the model's files "
+                                "again.",
+                                spec.pieces.size()));
+    }
+    bool anyByte = false;
+    for (unsigned byte = 0; byte < 256; ++byte) {
+        const char c = static_cast<char>(byte);
+        const auto at = ids.find(bytesToAlphabet(std::string_view(&c, 1)));
+        m_byteToken[byte] = at == ids.end() ? -1 : at->second;
+        anyByte = anyByte || m_byteToken[byte] >= 0;
+    }
+    if (anyByte) return {};
+    return fail(ErrorCode::BadInput,
+                fmt::format("None of the vocabulary's {} pieces spells a single byte, so it is not a byte-level "
+                            "vocabulary; use a model with a byte-level BPE tokenizer.",
+                            spec.pieces.size()));
+}
+
+Result<void> BpeMerger::readMerges(const std::unordered_map<std::string_view, TokenId>& ids,
+                                   const TokenizerSpec& spec) {
+    const auto idOf = [&](std::string_view piece) {
+        const auto at = ids.find(piece);
+        return at == ids.end() ? TokenId{-1} : at->second;
+    };
+    m_pairs.resize(std::bit_ceil((spec.merges.size() + spec.scoreMerges.size()) * 2 + 2));
+    for (std::size_t k = 0; k < spec.merges.size(); ++k) {
+        const auto& [left, right] = spec.merges[k];
+        const std::string whole = left + right;
+        for (const std::string* part : {&left, &right, &whole}) {
+            if (idOf(*part) < 0) {
+                return fail(ErrorCode::BadInput,
+                            fmt::format("Merge {} ({:?} + {:?}) needs the piece {:?}, which the vocabulary does not "
+                                        "have; fetch the model's files again.",
+                                        k, left, right, *part));
+            }
+        }
+        insert({pairKey(idOf(left), idOf(right)), static_cast<std::uint32_t>(k), idOf(whole)});
+    }
+    for (const auto& merge : spec.scoreMerges) insert({pairKey(merge.left, merge.right), merge.rank, merge.whole});
+    return {};
 }
 
 void BpeMerger::insert(const Pair& pair) {
@@ -115,6 +143,50 @@ void BpeMerger::consider(Scratch& scratch, std::uint32_t position) const {
     });
 }
 
+void BpeMerger::putSymbol(TokenId id, std::size_t begin, Scratch& scratch) const {
+    const auto at = static_cast<std::uint32_t>(scratch.symbols.size());
+    scratch.symbols.push_back({id, static_cast<std::uint32_t>(begin), at == 0 ? kNone : at - 1, at + 1});
+    scratch.afterUnknown = false;
+}
+
+void BpeMerger::putUnknown(std::size_t begin, std::size_t end, Scratch& scratch) const {
+    for (std::size_t at = begin; at < end; ++at) scratch.missing.push_back({-1, static_cast<std::uint32_t>(at)});
+    if (m_unknownId >= 0 && !(m_fuseUnknown && scratch.afterUnknown)) putSymbol(m_unknownId, begin, scratch);
+    scratch.afterUnknown = true;
+}
+
+void BpeMerger::cutIntoBytes(std::string_view word, Scratch& scratch) const {
+    for (std::size_t k = 0; k < word.size(); ++k) {
+        const TokenId id = m_byteToken[static_cast<unsigned char>(word[k])];
+        if (id >= 0) {
+            putSymbol(id, k, scratch);
+        } else {
+            putUnknown(k, k + 1, scratch);
+        }
+    }
+}
+
+void BpeMerger::cutIntoCharacters(std::string_view word, Scratch& scratch) const {
+    for (std::size_t at = 0; at < word.size();) {
+        const CodePoint c = codePointAt(word, at);
+        const auto found = m_characterToken.find(c.value);
+        const std::size_t begin = at;
+        at += c.size;
+        if (found != m_characterToken.end()) {
+            putSymbol(found->second, begin, scratch);
+            continue;
+        }
+        const auto byteToken = [&](std::size_t k) { return m_byteToken[static_cast<unsigned char>(word[k])]; };
+        bool allBytes = true;
+        for (std::size_t k = begin; k < at; ++k) allBytes = allBytes && byteToken(k) >= 0;
+        if (!allBytes) {
+            putUnknown(begin, at, scratch);
+            continue;
+        }
+        for (std::size_t k = begin; k < at; ++k) putSymbol(byteToken(k), k, scratch);
+    }
+}
+
 void BpeMerger::merge(std::string_view word, Scratch& scratch, std::vector<WordToken>& out) const {
     if (m_ignoreMerges) {
         if (const auto whole = m_wholeWords.find(std::string(word)); whole != m_wholeWords.end()) {
@@ -126,19 +198,12 @@ void BpeMerger::merge(std::string_view word, Scratch& scratch, std::vector<WordT
     auto& heap = scratch.heap;
     symbols.clear();
     heap.clear();
-    std::vector<WordToken> missing;
-    bool afterUnknown = false;
-    for (std::size_t k = 0; k < word.size(); ++k) {
-        TokenId id = m_byteToken[static_cast<unsigned char>(word[k])];
-        const bool unknown = id < 0;
-        if (unknown) {
-            missing.push_back({-1, static_cast<std::uint32_t>(k)});
-            if (m_unknownId < 0 || (m_fuseUnknown && afterUnknown)) continue;
-            id = m_unknownId;
-        }
-        afterUnknown = unknown;
-        const auto at = static_cast<std::uint32_t>(symbols.size());
-        symbols.push_back({id, static_cast<std::uint32_t>(k), at == 0 ? kNone : at - 1, at + 1});
+    scratch.missing.clear();
+    scratch.afterUnknown = false;
+    if (m_byteLevel) {
+        cutIntoBytes(word, scratch);
+    } else {
+        cutIntoCharacters(word, scratch);
     }
     if (!symbols.empty()) symbols.back().next = kNone;
     for (std::uint32_t k = 0; k + 1 < symbols.size(); ++k) consider(scratch, k);
@@ -165,7 +230,7 @@ void BpeMerger::merge(std::string_view word, Scratch& scratch, std::vector<WordT
     for (std::uint32_t k = symbols.empty() ? kNone : 0; k != kNone; k = symbols[k].next) {
         out.push_back({symbols[k].id, symbols[k].begin});
     }
-    out.insert(out.end(), missing.begin(), missing.end());
+    out.insert(out.end(), scratch.missing.begin(), scratch.missing.end());
 }
 
 }  // namespace lpes::text

@@ -47,13 +47,13 @@ class Translator {
     [[nodiscard]] tl::unexpected<Error> refuse(std::string_view piece) const {
         return fail(
             ErrorCode::Unsupported,
-            fmt::format("The pre-tokenizer pattern {:?} holds {}, which is not supported at offset {}; use a model "
-                        "whose Split pattern does without it.",
+            fmt::format("The tokenizer's pattern {:?} holds {}, which is not supported at offset {}; use a model "
+                        "whose patterns do without it.",
                         m_pattern, piece, m_at));
     }
     [[nodiscard]] tl::unexpected<Error> broken(std::string_view what) const {
         return fail(ErrorCode::BadInput,
-                    fmt::format("The pre-tokenizer pattern {:?} is malformed ({}); fetch tokenizer.json again.",
+                    fmt::format("The tokenizer's pattern {:?} is malformed ({}); fetch tokenizer.json again.",
                                 m_pattern, what));
     }
 

@@ -1,50 +1,50 @@
 #pragma once
 
-#include <deque>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/text/mapped_text.h"
 #include "core/text/split_pattern.h"
-#include "core/text/tokenizer.h"
+#include "core/text/tokenizer_spec.h"
 
 namespace lpes::text {
 
-/// A stretch of text that byte-pair merging does not cross.
-struct PreToken {
-    std::string_view bytes;
-    std::size_t begin = 0;  ///< offset of bytes[0] in the segment (of bytes[1] where a space was put in front)
-    bool spaceAdded = false;
+/// A text and the words in it, in order, none empty, that the model does not cross.
+struct WordList {
+    MappedText text;
+    std::vector<TextRange> words;
 };
 
-/// The steps of TokenizerSpec, in order. immutable.
+/// The pre-tokenizer steps of a TokenizerSpec, in order. immutable.
 class PreTokenizer {
   public:
     /// BadInput or Unsupported as makeTokenizer says.
     [[nodiscard]] static Result<PreTokenizer> make(const TokenizerSpec& spec);
 
-    /// What one encoding needs and may reuse from segment to segment; PreToken::bytes may point into `arena`.
+    /// What one encoding reuses from segment to segment. thread-compatible.
     struct Scratch {
         SplitPattern::Scratch pattern;
-        std::vector<TextRange> pieces, next;
-        std::deque<std::string> arena;
+        std::vector<TextRange> matches, next;
     };
 
-    /// Appends the pre-tokens of a segment of valid UTF-8, in order. Failed where a pattern gave up.
-    [[nodiscard]] Result<void> run(std::string_view segment, Scratch& scratch, std::vector<PreToken>& out) const;
+    /// Turns words (the whole text, to begin with) into finer ones. Failed where a pattern gave up; std::length_error
+    /// beyond 2 GiB.
+    [[nodiscard]] Result<void> run(WordList& list, Scratch& scratch) const;
+
+    /// The last step is ByteLevel: the model is to read bytes, not characters.
+    [[nodiscard]] bool isByteLevel() const { return m_byteLevel; }
 
   private:
     struct Step {
-        TokenizerSpec::Step::Kind kind;
+        TokenizerSpec::Step spec;
         std::vector<SplitPattern> pattern;  ///< none or one
     };
     PreTokenizer() = default;
-    [[nodiscard]] Result<void> byteLevel(std::string_view segment, const Step& step, bool newCharacters,
-                                         Scratch& scratch, std::vector<PreToken>& out) const;
+    [[nodiscard]] static Result<void> runStep(const Step& step, WordList& list, Scratch& scratch);
 
     std::vector<Step> m_steps;
-    bool m_addPrefixSpace = false;
+    bool m_byteLevel = false;
 };
 
 }  // namespace lpes::text

@@ -7,7 +7,7 @@
 #include <array>
 #include <utility>
 
-#include "core/text/unicode.h"
+#include "core/text/new_characters.h"
 
 namespace lpes::text {
 
@@ -29,31 +29,6 @@ std::string pcre2Words(int code) {
     return reinterpret_cast<const char*>(buffer.data());
 }
 
-/// \p{L} and \p{N} with the letters and numbers that the library's tables do not know yet.
-std::string withNewCharacters(const std::string& pattern) {
-    std::string out;
-    bool inClass = false;
-    for (std::size_t at = 0; at < pattern.size();) {
-        const std::string_view rest = std::string_view(pattern).substr(at);
-        const bool letters = rest.substr(0, 5) == "\\p{L}";
-        if (letters || rest.substr(0, 5) == "\\p{N}") {
-            const std::string body = std::string(rest.substr(0, 5)) + (letters ? newLettersClass() : newNumbersClass());
-            out += inClass ? body : "[" + body + "]";
-            at += 5;
-            continue;
-        }
-        const std::size_t size = rest[0] == '\\' ? std::min<std::size_t>(2, rest.size()) : 1;
-        if (rest[0] == '[' && !inClass) {
-            inClass = true;
-        } else if (rest[0] == ']') {
-            inClass = false;
-        }
-        out += rest.substr(0, size);
-        at += size;
-    }
-    return out;
-}
-
 Result<Owned<pcre2_code>> compileOne(const std::string& pattern) {
     const Owned<pcre2_compile_context> context(pcre2_compile_context_create(nullptr));
     pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);
@@ -63,11 +38,10 @@ Result<Owned<pcre2_code>> compileOne(const std::string& pattern) {
                                          PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &offset,
                                          context.get()));
     if (!code) {
-        return fail(
-            ErrorCode::BadInput,
-            fmt::format("The pre-tokenizer pattern {:?} does not compile ({} at offset {}); fetch the tokenizer "
-                        "files again.",
-                        pattern, pcre2Words(error), offset));
+        return fail(ErrorCode::BadInput,
+                    fmt::format("The tokenizer's pattern {:?} does not compile ({} at offset {}); fetch the tokenizer "
+                                "files again.",
+                                pattern, pcre2Words(error), offset));
     }
     // Where the machine forbids just-in-time code, pcre2_match interprets: slower, same matches.
     pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);
@@ -107,8 +81,8 @@ Result<SplitPattern> SplitPattern::compile(const std::string& pattern) {
     pcre2_pattern_info(plain->get(), PCRE2_INFO_MATCHEMPTY, &matchesEmpty);
     if (matchesEmpty != 0) {
         return fail(ErrorCode::Unsupported,
-                    fmt::format("The pre-tokenizer pattern {:?} can match an empty text, which is not supported; use a "
-                                "model with another Split pattern.",
+                    fmt::format("The tokenizer's pattern {:?} can match an empty text, which is not supported; use a "
+                                "model with another pattern.",
                                 pattern));
     }
     auto extended = compileOne(withNewCharacters(pattern));
@@ -116,8 +90,8 @@ Result<SplitPattern> SplitPattern::compile(const std::string& pattern) {
     return SplitPattern(std::make_unique<Impl>(Impl{pattern, std::move(*plain), std::move(*extended)}));
 }
 
-Result<void> SplitPattern::split(std::string_view text, std::size_t offset, bool newCharacters, Scratch& scratch,
-                                 std::vector<TextRange>& out) const {
+Result<void> SplitPattern::matches(std::string_view text, bool newCharacters, Scratch& scratch,
+                                   std::vector<TextRange>& out) const {
     if (!scratch.m_impl->data || !scratch.m_impl->context) {
         return fail(ErrorCode::OutOfMemory, "There is no memory for tokenizing; close other programs.");
     }
@@ -130,17 +104,15 @@ Result<void> SplitPattern::split(std::string_view text, std::size_t offset, bool
         if (rc == PCRE2_ERROR_NOMATCH) break;
         if (rc < 0) {
             return fail(ErrorCode::Failed,
-                        fmt::format("The pre-tokenizer pattern {:?} gave up at byte {} ({}); shorten the text or use a "
-                                    "model with another Split pattern.",
-                                    m_impl->pattern, offset + done, pcre2Words(rc)));
+                        fmt::format("The tokenizer's pattern {:?} gave up behind byte {} of a piece of the text ({}); "
+                                    "shorten the text or use a model with another pattern.",
+                                    m_impl->pattern, done, pcre2Words(rc)));
         }
-        const PCRE2_SIZE* match = pcre2_get_ovector_pointer(data);
         // A look-ahead with \K could end before it begins; PCRE2 10.42 refuses that at compile time by default.
-        if (match[0] > done) out.push_back({offset + done, offset + match[0]});
-        out.push_back({offset + match[0], offset + match[1]});
+        const PCRE2_SIZE* match = pcre2_get_ovector_pointer(data);
+        out.push_back({match[0], match[1]});
         done = match[1];
     }
-    if (done < text.size()) out.push_back({offset + done, offset + text.size()});
     return {};
 }
 

@@ -7,14 +7,9 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/text/text_range.h"
 
 namespace lpes::text {
-
-/// A piece of a text: [begin, end) in bytes.
-struct TextRange {
-    std::size_t begin = 0;
-    std::size_t end = 0;
-};
 
 /// A compiled PCRE2 pattern (UTF, UCP, just-in-time compiled where the machine allows). immutable; what a match needs
 /// lives in a Scratch that belongs to the caller.
@@ -40,12 +35,11 @@ class SplitPattern {
         std::unique_ptr<Impl> m_impl;
     };
 
-    /// Isolated behaviour: the matches and the text between them, in order, none empty, appended with `offset` added.
-    /// `text` is valid UTF-8 and is matched on its own: look-around sees nothing outside it. Failed when PCRE2 gives up
-    /// (match or stack limit). `newCharacters`: whether the text holds characters newer than PCRE2's tables
-    /// (holdsNewCharacters).
-    [[nodiscard]] Result<void> split(std::string_view text, std::size_t offset, bool newCharacters, Scratch& scratch,
-                                     std::vector<TextRange>& out) const;
+    /// The matches in order, none empty, appended. `text` is valid UTF-8 and is matched on its own: look-around sees
+    /// nothing outside it. Failed when PCRE2 gives up (match or stack limit). `newCharacters`: whether the text holds
+    /// characters newer than PCRE2's tables (holdsNewCharacters).
+    [[nodiscard]] Result<void> matches(std::string_view text, bool newCharacters, Scratch& scratch,
+                                       std::vector<TextRange>& out) const;
 
   private:
     struct Impl;

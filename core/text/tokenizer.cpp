@@ -2,19 +2,25 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
 #include <limits>
 #include <new>
+#include <stdexcept>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 
 #include "core/text/added_tokens.h"
 #include "core/text/bpe_merger.h"
 #include "core/text/byte_alphabet.h"
+#include "core/text/decoder.h"
 #include "core/text/known_steps.h"
-#include "core/text/nfc.h"
+#include "core/text/normalizer.h"
 #include "core/text/pre_tokenizer.h"
-#include "core/text/tokenizer_spec.h"
+#include "core/text/spec_checks.h"
 #include "core/text/unicode.h"
+#include "core/text/unigram_model.h"
 
 namespace lpes::text {
 
@@ -23,49 +29,63 @@ namespace {
 /// Longer pre-tokens are rare enough to be merged each time.
 constexpr std::size_t kLongestCachedWord = 64;
 
-class ByteLevelBpe;
+/// Heterogeneous look-up, so that a word that is known costs no copy.
+struct TextHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+};
+
+using Model = std::variant<BpeMerger, UnigramModel>;
+
+class StepTokenizer;
 
 /// One encoding in progress. It has its own cache of words, so that the tokenizer itself stays immutable.
 class Encoder {
   public:
-    Encoder(const ByteLevelBpe& tokenizer, const EncodeOptions& options, Encoding& out)
+    Encoder(const StepTokenizer& tokenizer, const EncodeOptions& options, Encoding& out)
         : m_tokenizer(tokenizer), m_options(options), m_out(out) {}
 
     Result<void> run(std::string_view text);
 
   private:
+    /// Whether a special token at this place of the user's text is one.
+    [[nodiscard]] bool isParsed(TextRange at) const;
     Result<void> plain(std::string_view segment, std::size_t begin);
-    template <class Origin>
-    Result<void> ordinary(std::string_view segment, const Origin& origin);
+    Result<void> words(MappedText text);
     std::span<const WordToken> tokensOf(std::string_view word);
+    void putTokens(std::string_view word, std::vector<WordToken>& out);
 
-    const ByteLevelBpe& m_tokenizer;
+    const StepTokenizer& m_tokenizer;
     const EncodeOptions& m_options;
     Encoding& m_out;
     PreTokenizer::Scratch m_scratch;
-    BpeMerger::Scratch m_mergeScratch;
+    BpeMerger::Scratch m_bpeScratch;
+    UnigramModel::Scratch m_unigramScratch;
     std::vector<WordToken> m_word;    ///< tokens of a word that is not cached
     std::vector<WordToken> m_cached;  ///< tokens of all cached words, one behind the other
-    std::unordered_map<std::string_view, std::pair<std::size_t, std::size_t>> m_cache;  ///< word → [begin, end)
-    std::deque<NfcText> m_normalized;  ///< keeps alive what the cache's keys point into
+    /// word → [begin, end)
+    std::unordered_map<std::string, std::pair<std::size_t, std::size_t>, TextHash, std::equal_to<>> m_cache;
 };
 
-class ByteLevelBpe final : public Tokenizer {
+/// The parts of a tokenizer, made from its spec.
+struct Parts {
+    Normalizer normalizer;
+    AddedTokens added, addedNormalized;
+    PreTokenizer preTokenizer;
+    Model model;
+    Decoder decoder;
+};
+
+class StepTokenizer final : public Tokenizer {
   public:
-    ByteLevelBpe(TokenizerSpec spec, BpeMerger merger, PreTokenizer preTokenizer)
-        : m_spec(std::move(spec)),
-          m_merger(std::move(merger)),
-          m_preTokenizer(std::move(preTokenizer)),
-          m_added(m_spec, false),
-          m_addedNormalized(m_spec, true),
-          m_fingerprint(fingerprintOf(m_spec)) {
+    StepTokenizer(TokenizerSpec spec, Parts parts)
+        : m_spec(std::move(spec)), m_parts(std::move(parts)), m_fingerprint(fingerprintOf(m_spec)) {
+        m_special.resize(m_spec.pieces.size());
+        for (const auto& token : m_spec.added) m_special[static_cast<std::size_t>(token.id)] = token.special;
+        if (!m_parts.decoder.isByteLevelAlone()) return;
         m_bytes.reserve(m_spec.pieces.size());
         for (const auto& piece : m_spec.pieces) m_bytes.push_back(alphabetToBytes(piece).value_or(piece));
-        m_special.resize(m_spec.pieces.size());
-        for (const auto& token : m_spec.added) {
-            m_bytes[static_cast<std::size_t>(token.id)] = token.content;
-            m_special[static_cast<std::size_t>(token.id)] = token.special;
-        }
+        for (const auto& token : m_spec.added) m_bytes[static_cast<std::size_t>(token.id)] = token.content;
     }
 
     Result<Encoding> encode(std::string_view text, const EncodeOptions& options) const override;
@@ -77,12 +97,7 @@ class ByteLevelBpe final : public Tokenizer {
     TokenId bosId() const override { return m_spec.bosId; }
     const std::vector<TokenId>& endIds() const override { return m_spec.endIds; }
     const std::string& fingerprint() const override { return m_fingerprint; }
-    std::string description() const override {
-        const bool nfc = m_spec.normalizer == TokenizerSpec::Normalizer::Nfc;
-        return fmt::format("byte-level BPE: {}, {} normalizer{}{}", stepsInWords(m_spec.steps), nfc ? "NFC" : "no",
-                           m_spec.addPrefixSpace ? ", a space in front" : "",
-                           m_spec.ignoreMerges ? ", whole words before merges" : "");
-    }
+    std::string description() const override { return specInWords(m_spec); }
 
   private:
     friend class Encoder;
@@ -91,17 +106,16 @@ class ByteLevelBpe final : public Tokenizer {
     }
 
     TokenizerSpec m_spec;
-    BpeMerger m_merger;
-    PreTokenizer m_preTokenizer;
-    AddedTokens m_added, m_addedNormalized;
+    Parts m_parts;
     std::string m_fingerprint;
-    std::vector<std::string> m_bytes;  ///< id → the text it stands for
+    std::vector<std::string> m_bytes;  ///< id → the text it stands for, where that is the same in every sequence
     std::vector<bool> m_special;
 };
 
 Result<void> Encoder::run(std::string_view text) {
     std::vector<AddedTokens::Part> parts;
-    m_tokenizer.m_added.split(text, m_options.parseSpecial, parts);
+    m_tokenizer.m_parts.added.split(
+        text, [&](TextRange at) { return isParsed(at); }, parts);
     for (const auto& part : parts) {
         if (part.id >= 0) {
             m_out.ids.push_back(part.id);
@@ -114,40 +128,44 @@ Result<void> Encoder::run(std::string_view text) {
     return {};
 }
 
-Result<void> Encoder::plain(std::string_view segment, std::size_t begin) {
-    if (m_tokenizer.m_spec.normalizer == TokenizerSpec::Normalizer::None) {
-        return ordinary(segment, [begin](std::size_t at) { return begin + at; });
-    }
-    const NfcText& normal = m_normalized.emplace_back(segment);
-    return ordinary(normal.text(), [&, begin](std::size_t at) { return begin + normal.originalOffset(at); });
+bool Encoder::isParsed(TextRange at) const {
+    const auto& ranges = m_options.specialRanges;
+    if (!m_options.parseSpecial || ranges.empty()) return m_options.parseSpecial;
+    const auto next = std::upper_bound(ranges.begin(), ranges.end(), at.begin,
+                                       [](std::size_t begin, const TextRange& range) { return begin < range.begin; });
+    return next != ranges.begin() && at.end <= std::prev(next)->end;
 }
 
-template <class Origin>
-Result<void> Encoder::ordinary(std::string_view segment, const Origin& origin) {
+Result<void> Encoder::plain(std::string_view segment, std::size_t begin) {
+    const auto text = m_tokenizer.m_parts.normalizer.run(segment, begin, m_scratch.pattern);
+    if (!text) return fail(text.error());
     std::vector<AddedTokens::Part> parts;
-    m_tokenizer.m_addedNormalized.split(segment, m_options.parseSpecial, parts);
-    std::vector<PreToken> words;
+    const auto parse = [&](TextRange at) { return isParsed({text->origin(at.begin), text->origin(at.end)}); };
+    m_tokenizer.m_parts.addedNormalized.split(text->text(), parse, parts);
     for (const auto& part : parts) {
         if (part.id >= 0) {
             m_out.ids.push_back(part.id);
-            m_out.byteBegin.push_back(origin(part.range.begin));
+            m_out.byteBegin.push_back(text->origin(part.range.begin));
             continue;
         }
-        words.clear();
-        const std::string_view rest = segment.substr(part.range.begin, part.range.end - part.range.begin);
-        const auto done = m_tokenizer.m_preTokenizer.run(rest, m_scratch, words);
-        if (!done) return done;
-        for (const PreToken& word : words) {
-            for (const WordToken& token : tokensOf(word.bytes)) {
-                // A space that was put in front has the offset of the character behind it.
-                const std::size_t inWord = word.spaceAdded && token.begin > 0 ? token.begin - 1 : token.begin;
-                const std::size_t at = origin(part.range.begin + word.begin + inWord);
-                if (token.id < 0) {
-                    m_out.withoutToken.push_back(at);
-                } else {
-                    m_out.ids.push_back(token.id);
-                    m_out.byteBegin.push_back(at);
-                }
+        if (const auto done = words(text->part(part.range.begin, part.range.end)); !done) return done;
+    }
+    return {};
+}
+
+Result<void> Encoder::words(MappedText text) {
+    WordList list;
+    list.words.push_back({0, text.size()});
+    list.text = std::move(text);
+    if (const auto done = m_tokenizer.m_parts.preTokenizer.run(list, m_scratch); !done) return done;
+    for (const TextRange& word : list.words) {
+        for (const WordToken& token : tokensOf(list.text.text().substr(word.begin, word.end - word.begin))) {
+            const std::size_t at = list.text.origin(word.begin + token.begin);
+            if (token.id < 0) {
+                m_out.withoutToken.push_back(at);
+            } else {
+                m_out.ids.push_back(token.id);
+                m_out.byteBegin.push_back(at);
             }
         }
     }
@@ -157,19 +175,27 @@ Result<void> Encoder::ordinary(std::string_view segment, const Origin& origin) {
 std::span<const WordToken> Encoder::tokensOf(std::string_view word) {
     if (word.size() > kLongestCachedWord) {
         m_word.clear();
-        m_tokenizer.m_merger.merge(word, m_mergeScratch, m_word);
+        putTokens(word, m_word);
         return m_word;
     }
-    const auto [at, isNew] = m_cache.try_emplace(word);
-    if (isNew) {
+    auto at = m_cache.find(word);
+    if (at == m_cache.end()) {
         const std::size_t begin = m_cached.size();
-        m_tokenizer.m_merger.merge(word, m_mergeScratch, m_cached);
-        at->second = {begin, m_cached.size()};
+        putTokens(word, m_cached);
+        at = m_cache.emplace(word, std::pair{begin, m_cached.size()}).first;
     }
     return std::span(m_cached).subspan(at->second.first, at->second.second - at->second.first);
 }
 
-Result<Encoding> ByteLevelBpe::encode(std::string_view text, const EncodeOptions& options) const {
+void Encoder::putTokens(std::string_view word, std::vector<WordToken>& out) {
+    if (const auto* bpe = std::get_if<BpeMerger>(&m_tokenizer.m_parts.model)) {
+        bpe->merge(word, m_bpeScratch, out);
+    } else {
+        std::get<UnigramModel>(m_tokenizer.m_parts.model).tokenize(word, m_unigramScratch, out);
+    }
+}
+
+Result<Encoding> StepTokenizer::encode(std::string_view text, const EncodeOptions& options) const {
     try {
         if (text.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
             return fail(
@@ -182,15 +208,25 @@ Result<Encoding> ByteLevelBpe::encode(std::string_view text, const EncodeOptions
                                     static_cast<unsigned>(static_cast<unsigned char>(text[*bad]))));
         }
         Encoding out;
-        if (options.addSpecial && m_spec.addBos) {
-            out.bosAdded = true;
-            out.ids.push_back(m_spec.bosId);
-            out.byteBegin.push_back(0);
+        if (options.addSpecial) {
+            out.bosAdded = !m_spec.prefixIds.empty();
+            out.ids = m_spec.prefixIds;
+            out.byteBegin.assign(out.ids.size(), 0);
         }
+        const std::size_t inFront = out.ids.size();
         const auto done = Encoder(*this, options, out).run(text);
         if (!done) return fail(done.error());
-        if (out.bosAdded && out.ids.size() > 1) out.byteBegin[0] = out.byteBegin[1];
+        if (options.addSpecial) {
+            out.ids.insert(out.ids.end(), m_spec.suffixIds.begin(), m_spec.suffixIds.end());
+            out.byteBegin.resize(out.ids.size(), text.size());
+        }
+        if (out.ids.size() > inFront) std::fill_n(out.byteBegin.begin(), inFront, out.byteBegin[inFront]);
         return out;
+    } catch (const std::length_error&) {
+        return fail(ErrorCode::Failed,
+                    fmt::format("The tokenizer's normalizer makes more than 2 GiB out of the text of {} bytes; split "
+                                "it.",
+                                text.size()));
     } catch (const std::bad_alloc&) {
         return fail(ErrorCode::OutOfMemory,
                     fmt::format("There is no memory to tokenize a text of {} bytes; split it.", text.size()));
@@ -199,9 +235,11 @@ Result<Encoding> ByteLevelBpe::encode(std::string_view text, const EncodeOptions
     }
 }
 
-Result<std::string> ByteLevelBpe::decode(std::span<const TokenId> ids, bool keepSpecial) const {
+Result<std::string> StepTokenizer::decode(std::span<const TokenId> ids, bool keepSpecial) const {
     try {
         std::string text;
+        std::vector<std::string> pieces;
+        const bool alone = m_parts.decoder.isByteLevelAlone();
         for (const TokenId id : ids) {
             if (!contains(id)) {
                 return fail(ErrorCode::Usage,
@@ -209,24 +247,64 @@ Result<std::string> ByteLevelBpe::decode(std::span<const TokenId> ids, bool keep
                                         "{}.",
                                         id, m_spec.pieces.size(), m_spec.pieces.size() - 1));
             }
-            if (!m_special[static_cast<std::size_t>(id)] || keepSpecial) text += m_bytes[static_cast<std::size_t>(id)];
+            const auto index = static_cast<std::size_t>(id);
+            if (m_special[index] && !keepSpecial) continue;
+            if (alone) {
+                text += m_bytes[index];
+            } else {
+                pieces.push_back(m_spec.pieces[index]);
+            }
         }
-        return text;
+        if (alone) return text;
+        return m_parts.decoder.run(std::move(pieces));
     } catch (const std::bad_alloc&) {
         return fail(ErrorCode::OutOfMemory, fmt::format("There is no memory for the text of {} tokens.", ids.size()));
+    } catch (const std::exception& error) {
+        return fail(ErrorCode::Failed, "The tokens could not be decoded; please report this.", error.what());
     }
+}
+
+Result<Model> makeModel(const TokenizerSpec& spec, bool byteLevel) {
+    if (spec.model == TokenizerSpec::Model::Bpe) {
+        auto bpe = BpeMerger::make(spec, byteLevel);
+        if (!bpe) return fail(bpe.error());
+        return Model(std::move(*bpe));
+    }
+    if (byteLevel) {
+        return fail(ErrorCode::Unsupported,
+                    "A Unigram model behind ByteLevel is not supported; use a model with a BPE tokenizer.");
+    }
+    auto unigram = UnigramModel::make(spec);
+    if (!unigram) return fail(unigram.error());
+    return Model(std::move(*unigram));
+}
+
+Result<Parts> makeParts(const TokenizerSpec& spec) {
+    if (const auto sound = checkSpec(spec); !sound) return fail(sound.error());
+    auto normalizer = Normalizer::make(spec);
+    if (!normalizer) return fail(normalizer.error());
+    auto added = AddedTokens::make(spec, nullptr);
+    if (!added) return fail(added.error());
+    auto addedNormalized = AddedTokens::make(spec, &*normalizer);
+    if (!addedNormalized) return fail(addedNormalized.error());
+    auto preTokenizer = PreTokenizer::make(spec);
+    if (!preTokenizer) return fail(preTokenizer.error());
+    const bool byteLevel = preTokenizer->isByteLevel();
+    auto decoder = Decoder::make(spec, byteLevel);
+    if (!decoder) return fail(decoder.error());
+    auto model = makeModel(spec, byteLevel);
+    if (!model) return fail(model.error());
+    return Parts{std::move(*normalizer),   std::move(*added), std::move(*addedNormalized),
+                 std::move(*preTokenizer), std::move(*model), std::move(*decoder)};
 }
 
 }  // namespace
 
 Result<std::shared_ptr<const Tokenizer>> makeTokenizer(TokenizerSpec spec) {
     try {
-        if (const auto sound = checkSpec(spec); !sound) return fail(sound.error());
-        auto merger = BpeMerger::make(spec);
-        if (!merger) return fail(merger.error());
-        auto preTokenizer = PreTokenizer::make(spec);
-        if (!preTokenizer) return fail(preTokenizer.error());
-        return std::make_shared<const ByteLevelBpe>(std::move(spec), std::move(*merger), std::move(*preTokenizer));
+        auto parts = makeParts(spec);
+        if (!parts) return fail(parts.error());
+        return std::make_shared<const StepTokenizer>(std::move(spec), std::move(*parts));
     } catch (const std::bad_alloc&) {
         return fail(ErrorCode::OutOfMemory, "There is no memory for the vocabulary; close other programs.");
     } catch (const std::exception& error) {

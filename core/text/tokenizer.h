@@ -9,39 +9,45 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/text/text_range.h"
+#include "core/text/tokenizer_spec.h"
 
 namespace lpes::text {
-
-using TokenId = std::int32_t;
 
 struct EncodeOptions {
     /// Text that spells a special token ("<|im_start|>") becomes that token; otherwise it is ordinary text.
     bool parseSpecial = false;
-    /// Put the beginning-of-sequence token in front where the model's files say that the tokenizer adds one.
+    /// Put the tokens around the text that the model's files say the tokenizer adds: the beginning-of-sequence token in
+    /// front, in most families, and seldom an end token behind.
     bool addSpecial = false;
+    /// With parseSpecial: only inside one of these ranges of the text (sorted, apart); empty: everywhere. So a prompt
+    /// is tokenized in one go, and what the user wrote in it never becomes a special token.
+    std::vector<TextRange> specialRanges = {};
 };
 
 /// Token ids with where each begins. ids.size() == byteBegin.size().
 struct Encoding {
     std::vector<TokenId> ids;
-    /// Offset in bytes into the text that was given at which the token's text begins. A token that was added (BOS) has
-    /// the offset of the token behind it. Where a normalizer changed the text, the offset of the piece of the original
-    /// that the token comes from.
+    /// Offset in bytes into the text that was given at which the token's text begins. A token that was added in front
+    /// (BOS) has the offset of the token behind it, one that was added behind the size of the text. Where a normalizer
+    /// changed the text, the offset of the piece of the original that the token comes from; a space that was put in
+    /// front has the offset of the character behind it.
     ///
-    /// A token that begins inside a character has the offset of that byte; inside a piece that NFC changed, the offset
-    /// of the piece.
+    /// A token that begins inside a character has the offset of that byte; inside a piece that normalising changed, the
+    /// offset of the piece.
     std::vector<std::size_t> byteBegin;
-    bool bosAdded = false;
+    bool bosAdded = false;  ///< addSpecial put something in front
     /// Offsets of the bytes that no token of the vocabulary spells (SmolLM2 has none for U+0004, for example). They
     /// have no id, as in the tokenizers library; the caller tells the user. Empty for every ordinary text.
     std::vector<std::size_t> withoutToken;
 };
 
-/// Byte-level BPE. immutable, hence thread-safe.
+/// Byte-level BPE, sentencepiece's BPE and Unigram. immutable, hence thread-safe.
 ///
-/// Sources: a Hugging Face tokenizer.json and the tokenizer.ggml.* keys of a GGUF file; both give the same ids for the
-/// same vocabulary. Pieces of tokenizer.json that are not understood (model type, normalizer, pre-tokenizer,
-/// post-processor) and unknown tokenizer.ggml.model / .pre names are refused by name (Unsupported).
+/// Sources: a Hugging Face tokenizer.json, sentencepiece's tokenizer.model, and the tokenizer.ggml.* keys of a GGUF
+/// file; they give the same ids for the same vocabulary. Pieces of tokenizer.json that are not understood (model type,
+/// normalizer, pre-tokenizer, post-processor, decoder) and unknown tokenizer.ggml.model / .pre names are refused by
+/// name (Unsupported).
 class Tokenizer {
   public:
     virtual ~Tokenizer() = default;
@@ -65,56 +71,40 @@ class Tokenizer {
     [[nodiscard]] virtual std::string description() const = 0;
 };
 
-/// What a vocabulary source hands over, whatever file it comes from.
-struct TokenizerSpec {
-    std::vector<std::string> pieces;                          ///< id → spelling in the byte-level alphabet
-    std::vector<std::pair<std::string, std::string>> merges;  ///< by rank
-    struct Added {
-        TokenId id = 0;
-        std::string content;
-        bool special = false;
-        bool lstrip = false, rstrip = false, singleWord = false;
-        bool normalized = false;  ///< looked for in the normalised text, after those that are not
-    };
-    std::vector<Added> added;
-    enum class Normalizer { None, Nfc } normalizer = Normalizer::None;
-    /// Pre-tokenizer steps in order. Split patterns are PCRE2 (UTF, UCP), isolated behaviour: text between matches is
-    /// kept as pieces of its own.
-    struct Step {
-        enum class Kind { DigitsIndividual, DigitsGrouped, Split, ByteLevelRegex, ByteLevelPlain } kind;
-        std::string pattern;  ///< Split only
-    };
-    std::vector<Step> steps;
-    bool addPrefixSpace = false;
-    TokenId unknownId = -1;     ///< stands for each byte that has no token; −1: such a byte has no id
-    bool fuseUnknown = false;   ///< one unknownId for a run of such bytes
-    bool ignoreMerges = false;  ///< a pre-token that is in the vocabulary is taken whole (Llama 3)
-    bool addBos = false;
-    TokenId bosId = -1;
-    std::vector<TokenId> endIds;
-};
-
 /// Builds the tokenizer; BadInput when a merge names a piece that does not exist, an id is out of range or doubled, a
-/// Split pattern is malformed, or no byte of the byte-level alphabet has a token. Unsupported when the steps are not
-/// zero or more of Digits and Split followed by one ByteLevel.
+/// pattern or a precompiled map is malformed, or no byte or character has a token. Unsupported when a step follows
+/// ByteLevel, or ByteLevel stands before Unigram.
 [[nodiscard]] Result<std::shared_ptr<const Tokenizer>> makeTokenizer(TokenizerSpec spec);
 
 /// Reads tokenizer.json (and tokenizer_config.json / generation_config.json beside it for BOS and end ids). BadInput
 /// when missing or malformed, Unsupported by name otherwise.
 [[nodiscard]] Result<TokenizerSpec> readTokenizerJson(const std::filesystem::path& folder);
 
+/// Reads sentencepiece's tokenizer.model, with added_tokens.json, tokenizer_config.json and generation_config.json
+/// beside it where they are there. The ids are those of sentencepiece for text without added tokens. BadInput when
+/// missing or damaged, Unsupported by name for other model types and tokenizer classes that renumber the pieces.
+[[nodiscard]] Result<TokenizerSpec> readSentencePieceModel(const std::filesystem::path& folder);
+
+/// tokenizer.json where the folder has one, else tokenizer.model; BadInput when it has neither.
+[[nodiscard]] Result<TokenizerSpec> readTokenizerFiles(const std::filesystem::path& folder);
+
 /// The tokenizer.ggml.* metadata of a GGUF file, already read by core/model/formats.
 struct GgufVocabulary {
-    std::string model;  ///< tokenizer.ggml.model; "gpt2" is byte-level BPE
-    std::string pre;    ///< tokenizer.ggml.pre; empty when the key is absent
+    std::string model;      ///< tokenizer.ggml.model; "gpt2" is byte-level BPE, "llama" sentencepiece's BPE
+    std::string pre;        ///< tokenizer.ggml.pre; empty when the key is absent
+    std::string modelName;  ///< general.name; llama.cpp takes the flags of Phi-3's added tokens from it
     std::vector<std::string> tokens;
-    std::vector<std::string> merges;       ///< "left right"
-    std::vector<std::int32_t> tokenTypes;  ///< 1 normal, 3 control, 4 user defined, …; may be empty
-    std::int64_t bosId = -1, eosId = -1, eotId = -1;
-    int addBos = -1;  ///< −1 when the key is absent
+    std::vector<std::string> merges;  ///< "left right"
+    std::vector<float> scores;        ///< "llama": one for each token
+    std::vector<std::int32_t>
+        tokenTypes;  ///< 1 normal, 2 unknown, 3 control, 4 user defined, 5 unused, 6 byte, or none
+    std::int64_t bosId = -1, eosId = -1, eotId = -1, eomId = -1, unknownId = -1;  ///< −1 when the key is absent
+    int addBos = -1, addEos = -1, addSpacePrefix = -1;                            ///< −1 when the key is absent
 };
 
-/// Unsupported for another model or an unknown or missing .pre (refused by name, with what is known).
+/// Unsupported for another model or an unknown or missing .pre (refused by name, with what is known). "default" and a
+/// missing .pre of a "gpt2" vocabulary are refused: they are what llama.cpp's converter writes, or wrote, for a model
+/// that it did not recognise, and llama.cpp's own guess for them degrades its results.
 [[nodiscard]] Result<TokenizerSpec> specFromGguf(const GgufVocabulary& vocabulary);
 
 }  // namespace lpes::text

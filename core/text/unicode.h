@@ -28,14 +28,9 @@ void appendUtf8(std::string& out, char32_t codePoint);
 [[nodiscard]] bool isWhiteSpace(char32_t codePoint);
 /// General categories Nd, Nl, No: Rust's char::is_numeric, which is what the Digits step asks.
 [[nodiscard]] bool isNumeric(char32_t codePoint);
+/// ASCII punctuation and symbols, and general category P: what the Punctuation step asks.
+[[nodiscard]] bool isPunctuation(char32_t codePoint);
 /// \w of Rust's regex crate: Alphabetic, marks, Nd, Pc and the two joiners.
 [[nodiscard]] bool isWordCharacter(char32_t codePoint);
-
-/// Letters and numbers that Unicode 15 to 16 added, as the body of a PCRE2 character class ("\x{1C89}-\x{1C8A}…"): the
-/// PCRE2 of Debian 12 knows Unicode 14 and would take them for unassigned.
-[[nodiscard]] const std::string& newLettersClass();
-[[nodiscard]] const std::string& newNumbersClass();
-/// True when the text holds one of those letters or numbers.
-[[nodiscard]] bool holdsNewCharacters(std::string_view text);
 
 }  // namespace lpes::text

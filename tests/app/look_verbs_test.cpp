@@ -199,8 +199,13 @@ TEST_F(LookVerbs, GenerateNeverCutsAPromptThatIsTooLong) {
     EXPECT_EQ(done.out, "");
 }
 
-TEST_F(LookVerbs, UnknownChatPresetIsRefused) {
-    EXPECT_EQ(run({"generate", model(), "--prompt", "a", "--chat", "llama3"}).code, 4);
+TEST_F(LookVerbs, ChatPresetThatIsUnknownOrLacksItsTokensIsRefused) {
+    const Finished unknown = run({"generate", model(), "--prompt", "a", "--chat", "llama3"});
+    EXPECT_EQ(unknown.code, 2);
+    EXPECT_THAT(unknown.err, HasSubstr("llama-3"));
+    const Finished missing = run({"generate", model(), "--prompt", "a", "--chat", "llama-3"});
+    EXPECT_EQ(missing.code, 4);
+    EXPECT_THAT(missing.err, HasSubstr("<|start_header_id|>"));
     EXPECT_EQ(run({"generate", model(), "--prompt", "a", "--chat", "chatml", "--max-new-tokens", "2"}).code, 0);
 }
 

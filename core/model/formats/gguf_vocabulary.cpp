@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <cstring>
 #include <limits>
 
@@ -13,6 +14,21 @@ using Type = GgufValue::Type;
 namespace {
 
 constexpr const char* kTokens = "tokenizer.ggml.tokens";
+constexpr const char* kAddBos = "tokenizer.ggml.add_bos_token";
+constexpr const char* kAddEos = "tokenizer.ggml.add_eos_token";
+constexpr const char* kAddSpacePrefix = "tokenizer.ggml.add_space_prefix";
+constexpr std::array<const char*, 3> kFlags = {kAddBos, kAddEos, kAddSpacePrefix};
+
+/// The numbers of a list whose element type checkGgufVocabulary has seen to.
+template <class T>
+std::vector<T> numbersOf(GgufFields& fields, const char* key) {
+    std::vector<T> numbers;
+    const GgufValue* value = fields.find(key);
+    if (value == nullptr) return numbers;
+    numbers.resize(value->count);
+    if (value->count > 0) std::memcpy(numbers.data(), value->bytes.data(), value->bytes.size());
+    return numbers;
+}
 
 /// A list of another element type would be read as garbage, one of another length beyond its end.
 void checkList(GgufFields& fields, const std::string& key, Type elementType, std::optional<std::uint64_t> count) {
@@ -35,12 +51,14 @@ Result<void> checkGgufVocabulary(const GgufFile& gguf, const std::filesystem::pa
     checkList(fields, "tokenizer.ggml.scores", Type::F32, count);
     checkList(fields, "tokenizer.ggml.token_type", Type::I32, count);
     checkList(fields, "tokenizer.ggml.merges", Type::String, std::nullopt);
-    for (const char* key :
-         {"tokenizer.ggml.bos_token_id", "tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id"}) {
+    for (const char* key : {"tokenizer.ggml.bos_token_id", "tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id",
+                            "tokenizer.ggml.eom_token_id", "tokenizer.ggml.unknown_token_id"}) {
         if (fields.has(key)) (void)fields.integer(key, 0, std::numeric_limits<int>::max());
     }
-    if (const GgufValue* add = fields.find("tokenizer.ggml.add_bos_token"); add != nullptr && !add->boolean()) {
-        fields.refuse(ErrorCode::BadInput, "tokenizer.ggml.add_bos_token", "true or false is needed");
+    for (const char* key : kFlags) {
+        if (const GgufValue* flag = fields.find(key); flag != nullptr && !flag->boolean()) {
+            fields.refuse(ErrorCode::BadInput, key, "true or false is needed");
+        }
     }
     if (fields.error()) return fail(*fields.error());
     return {};
@@ -66,19 +84,24 @@ Result<text::GgufVocabulary> readGgufVocabulary(const GgufFile& gguf, const std:
     if (const GgufValue* merges = fields.find("tokenizer.ggml.merges")) {
         vocabulary.merges = merges->strings().value_or(std::vector<std::string>{});
     }
-    if (const GgufValue* types = fields.find("tokenizer.ggml.token_type")) {
-        vocabulary.tokenTypes.resize(types->count);
-        if (types->count > 0) std::memcpy(vocabulary.tokenTypes.data(), types->bytes.data(), types->bytes.size());
-    }
+    vocabulary.tokenTypes = numbersOf<std::int32_t>(fields, "tokenizer.ggml.token_type");
+    vocabulary.scores = numbersOf<float>(fields, "tokenizer.ggml.scores");
+    vocabulary.modelName = fields.has("general.name") ? fields.string("general.name").value_or("") : "";
     const auto id = [&](const char* key) {
         return fields.has(key) ? std::int64_t{fields.integer(key, 0, std::numeric_limits<int>::max())} : -1;
     };
     vocabulary.bosId = id("tokenizer.ggml.bos_token_id");
     vocabulary.eosId = id("tokenizer.ggml.eos_token_id");
     vocabulary.eotId = id("tokenizer.ggml.eot_token_id");
-    if (const GgufValue* add = fields.find("tokenizer.ggml.add_bos_token")) {
-        vocabulary.addBos = add->boolean().value_or(false) ? 1 : 0;
-    }
+    vocabulary.eomId = id("tokenizer.ggml.eom_token_id");
+    vocabulary.unknownId = id("tokenizer.ggml.unknown_token_id");
+    const auto flag = [&](const char* key) {
+        const GgufValue* value = fields.find(key);
+        return value == nullptr ? -1 : value->boolean().value_or(false) ? 1 : 0;
+    };
+    vocabulary.addBos = flag(kAddBos);
+    vocabulary.addEos = flag(kAddEos);
+    vocabulary.addSpacePrefix = flag(kAddSpacePrefix);
     if (fields.error()) return fail(*fields.error());
     return vocabulary;
 }

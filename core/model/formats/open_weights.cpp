@@ -152,7 +152,7 @@ Opened openFolder(const fs::path& folder) {
     auto bound = bindTensors(std::move(*draft), mapped->tensors, Naming::HuggingFace, folder);
     if (!bound) return fail(bound.error());
     return std::make_shared<MappedWeights>(std::move(*bound), std::move(mapped->files),
-                                           [folder] { return text::readTokenizerJson(folder); });
+                                           [folder] { return text::readTokenizerFiles(folder); });
 }
 
 Opened openGguf(const fs::path& path) {

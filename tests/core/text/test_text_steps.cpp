@@ -4,10 +4,12 @@
 
 #include "core/text/byte_alphabet.h"
 #include "core/text/known_steps.h"
-#include "core/text/nfc.h"
+#include "core/text/new_characters.h"
 #include "core/text/oniguruma_pattern.h"
+#include "core/text/split_behavior.h"
 #include "core/text/split_pattern.h"
 #include "core/text/unicode.h"
+#include "core/text/unicode_form.h"
 
 namespace lpes::text {
 namespace {
@@ -21,8 +23,10 @@ std::vector<std::string> pieces(const std::string& onigurumaPattern, const std::
     const auto pattern = SplitPattern::compile(translated.value_or("x"));
     EXPECT_TRUE(pattern.has_value()) << pattern.error().text();
     SplitPattern::Scratch scratch;
+    std::vector<TextRange> matches;
+    EXPECT_TRUE(pattern->matches(text, holdsNewCharacters(text), scratch, matches).has_value());
     std::vector<TextRange> ranges;
-    EXPECT_TRUE(pattern->split(text, 0, holdsNewCharacters(text), scratch, ranges).has_value());
+    splitAtMatches(matches, text.size(), 0, TokenizerSpec::Step::Behavior::Isolated, false, ranges);
     std::vector<std::string> out;
     for (const auto& range : ranges) out.push_back(text.substr(range.begin, range.end - range.begin));
     return out;
@@ -70,6 +74,19 @@ TEST(SplitPattern, KnowsLettersNewerThanItsLibrary) {
                 ElementsAre("!", "\xF0\xB1\x8D\x90\xF0\xAE\xAF\xB0", "!"));
     EXPECT_THAT(pieces(R"([^\p{L}\p{N}]+)", "!\xF0\xB1\x8D\x90!"), ElementsAre("!", "\xF0\xB1\x8D\x90", "!"));
     EXPECT_THAT(pieces(R"(\p{N})", "a\xF0\x90\xB5\x80"), ElementsAre("a", "\xF0\x90\xB5\x80"));
+    // U+A7DA is a capital and U+1E5EE a mark of Unicode 16, U+1FAE8 an emoji of Unicode 15.
+    EXPECT_THAT(pieces(R"(\p{Lu}+)",
+                       "a\xEA\x9F\x9A"
+                       "b"),
+                ElementsAre("a", "\xEA\x9F\x9A", "b"));
+    EXPECT_THAT(pieces(R"([\p{M}]+)",
+                       "a\xF0\x9E\x97\xAE"
+                       "b"),
+                ElementsAre("a", "\xF0\x9E\x97\xAE", "b"));
+    EXPECT_THAT(pieces(R"(\p{S})",
+                       "a\xF0\x9F\xAB\xA8"
+                       "b"),
+                ElementsAre("a", "\xF0\x9F\xAB\xA8", "b"));
     EXPECT_TRUE(isNumeric(0x10D40));
     EXPECT_TRUE(isNumeric(0x11DE0));
 }
@@ -105,31 +122,50 @@ TEST(OnigurumaPattern, TranslatesWhatIsSpelledDifferently) {
     EXPECT_THAT(pieces(pcre2Literal("a.b"), "xa.bya"), ElementsAre("x", "a.b", "ya"));
 }
 
-TEST(NfcText, ComposesAndRemembersWhereFrom) {
+std::string inFormOf(const std::string& text, UnicodeForm form) {
+    return std::string(inForm({text, 0}, form).text());
+}
+std::string nfc(const std::string& text) {
+    return inFormOf(text, UnicodeForm::Nfc);
+}
+
+TEST(UnicodeForm, ComposesAndRemembersWhereFrom) {
     const std::string original = "ae\xCC\x81z";
-    const NfcText text(original);
+    const MappedText text = inForm({original, 0}, UnicodeForm::Nfc);
     EXPECT_EQ(text.text(), "a\xC3\xA9z");
-    EXPECT_EQ(text.originalOffset(0), 0u);
-    EXPECT_EQ(text.originalOffset(1), 1u);
-    EXPECT_EQ(text.originalOffset(2), 1u);
-    EXPECT_EQ(text.originalOffset(3), 4u);
-    EXPECT_EQ(text.originalOffset(4), 5u);
+    EXPECT_EQ(text.origin(0), 0u);
+    EXPECT_EQ(text.origin(1), 1u);
+    EXPECT_EQ(text.origin(2), 1u);
+    EXPECT_EQ(text.origin(3), 4u);
+    EXPECT_EQ(text.origin(4), 5u);
 }
 
-TEST(NfcText, LeavesNormalTextAlone) {
+TEST(UnicodeForm, LeavesNormalTextAlone) {
     const std::string original = "na\xC3\xAFve \xED\x95\x9C\xEA\xB5\xAD \xE7\x9A\x84 x";
-    const NfcText text(original);
+    const MappedText text = inForm({original, 0}, UnicodeForm::Nfc);
     EXPECT_EQ(text.text(), original);
-    for (std::size_t at = 0; at <= original.size(); ++at) EXPECT_EQ(text.originalOffset(at), at);
-    EXPECT_EQ(NfcText("").originalOffset(0), 0u);
+    for (std::size_t at = 0; at <= original.size(); ++at) EXPECT_EQ(text.origin(at), at);
+    EXPECT_EQ(nfc(""), "");
 }
 
-TEST(NfcText, SortsMarksAndComposesHangul) {
-    EXPECT_EQ(NfcText("o\xCC\x82\xCC\xA3").text(), "\xE1\xBB\x99");                     // o ◌̂ ◌̣ → ộ
-    EXPECT_EQ(NfcText("\xE1\x84\x80\xE1\x85\xA1\xE1\x86\xA8").text(), "\xEA\xB0\x81");  // ㄱㅏㄱ → 각
-    EXPECT_EQ(NfcText("\xE0\xA7\x87\xE0\xA6\xBE").text(), "\xE0\xA7\x8B");              // Bengali e + aa → o
-    EXPECT_EQ(NfcText("\xE2\x84\xAB").text(), "\xC3\x85");                              // Å (ångström) → Å
-    EXPECT_EQ(NfcText(std::string("a\0b", 3)).text(), std::string("a\0b", 3));
+TEST(UnicodeForm, SortsMarksAndComposesHangul) {
+    EXPECT_EQ(nfc("o\xCC\x82\xCC\xA3"), "\xE1\xBB\x99");                     // o ◌̂ ◌̣ → ộ
+    EXPECT_EQ(nfc("\xE1\x84\x80\xE1\x85\xA1\xE1\x86\xA8"), "\xEA\xB0\x81");  // ㄱㅏㄱ → 각
+    EXPECT_EQ(nfc("\xE0\xA7\x87\xE0\xA6\xBE"), "\xE0\xA7\x8B");              // Bengali e + aa → o
+    EXPECT_EQ(nfc("\xE2\x84\xAB"), "\xC3\x85");                              // Å (ångström) → Å
+    EXPECT_EQ(nfc(std::string("a\0b", 3)), std::string("a\0b", 3));
+}
+
+TEST(UnicodeForm, DecomposesAndFoldsCompatibleCharacters) {
+    EXPECT_EQ(inFormOf("\xC3\xA9", UnicodeForm::Nfd), "e\xCC\x81");
+    EXPECT_EQ(inFormOf("\xEA\xB0\x81", UnicodeForm::Nfd), "\xE1\x84\x80\xE1\x85\xA1\xE1\x86\xA8");
+    EXPECT_EQ(inFormOf("\xEF\xAC\x81 \xC2\xBD", UnicodeForm::Nfkc),
+              "fi 1\xE2\x81\x84"
+              "2");                                                                      // ﬁ ½
+    EXPECT_EQ(inFormOf("\xE3\x84\xB1\xE3\x85\x8F", UnicodeForm::Nfkc), "\xEA\xB0\x80");  // ㄱㅏ → 가
+    EXPECT_EQ(inFormOf("\xEF\xBD\xB6\xEF\xBE\x9E", UnicodeForm::Nfkc), "\xE3\x82\xAC");  // ｶﾞ → ガ
+    EXPECT_EQ(inFormOf("\xC5\xAF", UnicodeForm::Nfkd), "u\xCC\x8A");
+    EXPECT_EQ(inFormOf("\xC2\xB2", UnicodeForm::Nfd), "\xC2\xB2");
 }
 
 TEST(Unicode, FindsTheFirstByteThatIsNotUtf8) {

@@ -77,7 +77,7 @@ TEST(Tokenizer, TellsWhereEveryTokenBeginsInBytes) {
 
 TEST(Tokenizer, MapsOffsetsBackThroughNfc) {
     auto spec = byteSpec();
-    spec.normalizer = TokenizerSpec::Normalizer::Nfc;
+    spec.normalizers = {{TokenizerSpec::NormalizerStep::Kind::Nfc}};
     addMerge(spec, "\xC3", "\xA9");  // é
     const auto tokenizer = make(spec);
     const auto encoding = tokenizer->encode("ae\xCC\x81z");  // a e U+0301 z
@@ -87,7 +87,7 @@ TEST(Tokenizer, MapsOffsetsBackThroughNfc) {
 
 TEST(Tokenizer, GivesAnAddedSpaceTheOffsetOfTheFirstCharacter) {
     auto spec = byteSpec();
-    spec.addPrefixSpace = true;
+    spec.steps.back().prefixSpace = true;
     const auto tokenizer = make(spec);
     EXPECT_THAT(tokenizer->encode("ab")->ids, ElementsAre(' ', 'a', 'b'));
     EXPECT_THAT(tokenizer->encode("ab")->byteBegin, ElementsAre(0, 0, 1));
@@ -101,7 +101,7 @@ TEST(Tokenizer, PutsBosInFrontOnlyWhenAskedAndOnlyWhereTheFilesSaySo) {
     spec.added.push_back({256, "<s>", true, false, false, false, false});
     spec.bosId = 256;
     EXPECT_FALSE(make(spec)->encode("a", {false, true})->bosAdded);
-    spec.addBos = true;
+    spec.prefixIds = {256};
     const auto tokenizer = make(spec);
     EXPECT_THAT(tokenizer->encode("a")->ids, ElementsAre('a'));
     const auto with = tokenizer->encode("a", {false, true});
@@ -184,9 +184,16 @@ TEST(Tokenizer, RefusesABrokenSpec) {
     EXPECT_EQ(codeOf([](auto& s) { s.added = {{'a', "a"}, {'a', "a"}}; }), "bad_input");
     EXPECT_EQ(codeOf([](auto& s) { s.bosId = 256; }), "bad_input");
     EXPECT_EQ(codeOf([](auto& s) { s.bosId = -7; }), "bad_input");
-    EXPECT_EQ(codeOf([](auto& s) { s.addBos = true; }), "bad_input");
+    EXPECT_EQ(codeOf([](auto& s) { s.prefixIds = {256}; }), "bad_input");
     EXPECT_EQ(codeOf([](auto& s) { s.endIds = {-1}; }), "bad_input");
-    EXPECT_EQ(codeOf([](auto& s) { s.steps.clear(); }), "unsupported");
+    EXPECT_EQ(codeOf([](auto& s) { s.suffixIds = {-1}; }), "bad_input");
+    EXPECT_EQ(codeOf([](auto& s) { s.scoreMerges = {{'a', 'b', 256, 0}}; }), "bad_input");
+    EXPECT_EQ(codeOf([](auto& s) { s.model = TokenizerSpec::Model::Unigram; }), "unsupported");
+    EXPECT_EQ(codeOf([](auto& s) {
+                  s.model = TokenizerSpec::Model::Unigram;
+                  s.steps.clear();
+              }),
+              "bad_input");
     EXPECT_EQ(codeOf([](auto& s) { s.steps.push_back(s.steps.front()); }), "unsupported");
     EXPECT_EQ(codeOf([](auto& s) { s.steps.insert(s.steps.begin(), {Kind::Split, "a*"}); }), "unsupported");
     EXPECT_EQ(codeOf([](auto& s) { s.steps.insert(s.steps.begin(), {Kind::Split, "(a"}); }), "bad_input");
@@ -211,7 +218,7 @@ TEST(Tokenizer, FingerprintFollowsWhateverChangesIds) {
         return make(spec)->fingerprint() != base;
     };
     EXPECT_TRUE(changed([](auto& s) { addMerge(s, "a", "b"); }));
-    EXPECT_TRUE(changed([](auto& s) { s.normalizer = TokenizerSpec::Normalizer::Nfc; }));
+    EXPECT_TRUE(changed([](auto& s) { s.normalizers = {{TokenizerSpec::NormalizerStep::Kind::Nfc}}; }));
     EXPECT_TRUE(changed([](auto& s) { s.steps.insert(s.steps.begin(), {Kind::DigitsIndividual, {}}); }));
     EXPECT_TRUE(changed([](auto& s) { s.steps.insert(s.steps.begin(), {Kind::Split, "a"}); }));
     EXPECT_TRUE(changed([](auto& s) { s.added.push_back({'a', "a"}); }));

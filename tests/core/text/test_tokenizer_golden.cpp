@@ -70,6 +70,20 @@ TEST_P(TokenizerGolden, BeginsEveryTokenWhereThePreviousEnds) {
 INSTANTIATE_TEST_SUITE_P(Families, TokenizerGolden, ::testing::Values("gpt2", "smollm", "qwen2", "llama3", "added"),
                          [](const auto& family) { return std::string(family.param); });
 
+// Runs and profiles carry the fingerprint: these are those of the program's first version.
+TEST(Tokenizer, KeepsTheFingerprintsOfByteLevelVocabularies) {
+    for (const auto& [family, fingerprint] :
+         {std::pair{"gpt2", "c5b449a60059f21fc81c252e2916b9d8b0c045f9444dae2eab00b0975868d9b1"},
+          std::pair{"smollm", "0cb9b9f6d7d2aefc1ca3e25ea952f9a3fc5acf5849a58ab755bd52fa1de9ad0c"},
+          std::pair{"qwen2", "5efc8bbd2c21cd69c949315a20a258af0de918a33fa94611ac85ce22ce71e553"},
+          std::pair{"llama3", "7b0f9d9397abaeacb6b6dde6e0a76e14c91bb327b7e5712c065d4597f7ae9af9"},
+          std::pair{"added", "83f6b638e8a3c747761315e356547e859cafd51951a5c03537667e8f707cdfc1"}}) {
+        const auto tokenizer = tokenizerOf(loadGolden(std::string("tiny_") + family));
+        ASSERT_TRUE(tokenizer);
+        EXPECT_EQ(tokenizer->fingerprint(), fingerprint) << family;
+    }
+}
+
 TEST(FieldReports, T19_TokenizerFamiliesAgreeWithTheReference) {
     const std::vector<std::string> texts = {"->",
                                             "(x):\n",
