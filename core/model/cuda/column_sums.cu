@@ -7,8 +7,13 @@
 namespace lpes::cuda {
 namespace {
 
+/// Blocks that share a multiprocessor, so that one computes while another waits for memory: as many as registers allow.
+constexpr int sharing(int steps) {
+    return steps <= 8 ? 3 : 2;
+}
+
 template <Pass pass, class T, int steps>
-__global__ void __launch_bounds__(MatrixTiles::kThreads) matrixKernel(ColumnArguments a) {
+__global__ void __launch_bounds__(MatrixTiles::kThreads, sharing(steps)) matrixKernel(ColumnArguments a) {
 #if __CUDA_ARCH__ >= 800
     DeviceLane lane;
     matrixBlock<pass, T, steps>(lane, a);

@@ -17,12 +17,12 @@ struct ColumnArguments {
     std::int64_t qHeadStride, qRowStride, kHeadStride, kRowStride;
     std::int64_t queries, keys, window;
     int heads, group, headDim;  ///< group: query heads per key head
-    float scale, softcap;
-    float* logSums;   ///< [H, N] log2 of each query's sum of exponentials
-    double* columns;  ///< [H, S]
+    float scale;                ///< product → score · log2 e where there is no softcap
+    float cap, slope;           ///< softcap · log2 e (0: none); product → 2 · score · log2 e / softcap
+    float* logSums;             ///< [H, N] log2 of each query's sum of exponentials
+    double* columns;            ///< [H, S]
 };
 
-constexpr float kLog2E = 1.4426950408889634f;
 constexpr float kUnseen = -INFINITY;
 
 LPES_HOST_DEVICE inline float power2(float x) {
@@ -35,17 +35,32 @@ LPES_HOST_DEVICE inline float power2(float x) {
 #endif
 }
 
-/// Product → score · log2 e, so that exponentials are powers of two.
-LPES_HOST_DEVICE inline float scoreOf(float product, float scale, float softcap) {
-    const float score = product * scale;
-    return softcap > 0.0f ? softcap * kLog2E * tanhf(score / softcap) : score * kLog2E;
+LPES_HOST_DEVICE inline float quotient(float a, float b) {
+#if defined(__CUDA_ARCH__)
+    return __fdividef(a, b);  // 0 for an infinite b, as wanted below
+#else
+    return a / b;
+#endif
+}
+
+/// Products → scores · log2 e, so that exponentials are powers of two. cap · tanh(x) is written as
+/// cap · (1 − 2 / (e^2x + 1)): exact to a rounding of the cap, which is all that an exponent needs.
+template <int count>
+LPES_HOST_DEVICE void toScores(float (&values)[count], const ColumnArguments& a) {
+    if (a.cap > 0.0f) {
+        LPES_UNROLL
+        for (int i = 0; i < count; ++i) values[i] = a.cap - quotient(2.0f * a.cap, power2(values[i] * a.slope) + 1.0f);
+    } else {
+        LPES_UNROLL
+        for (int i = 0; i < count; ++i) values[i] *= a.scale;
+    }
 }
 
 struct Range {
     std::int64_t begin, end;
 };
 
-/// Rows and columns of a pass, and which of them see each other.
+/// Rows and columns of a pass, and which of them see each other: query i sees key j where 0 ≤ offset + i − j < window.
 template <Pass pass>
 struct Sight {
     std::int64_t queries, keys, window, offset;  ///< offset: position of the first query
@@ -56,12 +71,6 @@ struct Sight {
     LPES_HOST_DEVICE std::int64_t rows() const { return pass == Pass::LogSums ? queries : keys; }
     LPES_HOST_DEVICE std::int64_t columns() const { return pass == Pass::LogSums ? keys : queries; }
 
-    LPES_HOST_DEVICE bool sees(std::int64_t row, std::int64_t column) const {
-        const std::int64_t query = pass == Pass::LogSums ? row : column, key = pass == Pass::LogSums ? column : row;
-        if (query >= queries || key >= keys) return false;
-        const std::int64_t distance = offset + query - key;
-        return distance >= 0 && (window == 0 || distance < window);
-    }
     /// Columns that any of the rows first … last sees (rows that exist).
     LPES_HOST_DEVICE Range columnsOf(std::int64_t first, std::int64_t last) const {
         std::int64_t begin, end;
@@ -76,9 +85,13 @@ struct Sight {
         if (end > columns()) end = columns();
         return {begin, end};
     }
-    /// Do all rows first … last see all columns begin … end−1?
-    LPES_HOST_DEVICE bool seesAll(std::int64_t first, std::int64_t last, std::int64_t begin, std::int64_t end) const {
-        return sees(first, begin) && sees(first, end - 1) && sees(last, begin) && sees(last, end - 1);
+    /// The columns that one row sees within the tile first … first+count−1, counted from `first`: they have no gaps.
+    LPES_HOST_DEVICE void within(std::int64_t row, std::int64_t first, int count, int& begin, int& size) const {
+        Range seen = row < rows() ? columnsOf(row, row) : Range{first, first};
+        if (seen.begin < first) seen.begin = first;
+        if (seen.end > first + count) seen.end = first + count;
+        begin = seen.end > seen.begin ? static_cast<int>(seen.begin - first) : 0;
+        size = seen.end > seen.begin ? static_cast<int>(seen.end - seen.begin) : 0;
     }
 };
 

@@ -83,10 +83,17 @@ LPES_DEVICE void matrixBlock(Lane& lane, const ColumnArguments& a) {
 
         if (warpRow >= sight.rows()) continue;  // uniform in the warp; the block's barriers are still met
         const std::int64_t lastRow = lastOf(warpRow, Tiles::kRowsPerWarp);
-        const bool everything = lastRow == warpRow + Tiles::kRowsPerWarp - 1 &&
-                                sight.seesAll(warpRow, lastRow, first, first + Tiles::kColumns);
         const Range seen = sight.columnsOf(warpRow, lastRow);
         if (seen.begin >= first + Tiles::kColumns || seen.end <= first) continue;
+        int begin[2][2], size[2][2];
+        LPES_UNROLL
+        for (int block = 0; block < 2; ++block) {
+            LPES_UNROLL
+            for (int upper = 0; upper < 2; ++upper) {
+                sight.within(warpRow + 16 * block + 8 * upper + g, first, Tiles::kColumns, begin[block][upper],
+                             size[block][upper]);
+            }
+        }
 
         LPES_ROLLED
         for (int part = 0; part < Tiles::kColumns; part += 32) {
@@ -112,14 +119,16 @@ LPES_DEVICE void matrixBlock(Lane& lane, const ColumnArguments& a) {
             for (int block = 0; block < 2; ++block) {
                 LPES_UNROLL
                 for (int upper = 0; upper < 2; ++upper) {
-                    const std::int64_t row = warpRow + 16 * block + 8 * upper + g;
                     float scores[8];
                     LPES_UNROLL
+                    for (int i = 0; i < 8; ++i) scores[i] = products[block][i / 2][2 * upper + i % 2];
+                    toScores(scores, a);
+                    LPES_UNROLL
                     for (int i = 0; i < 8; ++i) {
-                        const std::int64_t column = first + part + 8 * (i / 2) + 2 * t + i % 2;
-                        scores[i] = everything || sight.sees(row, column)
-                                        ? scoreOf(products[block][i / 2][2 * upper + i % 2], a.scale, a.softcap)
-                                        : kUnseen;
+                        const int column = part + 8 * (i / 2) + 2 * t + i % 2;
+                        const bool visible = static_cast<unsigned>(column - begin[block][upper]) <
+                                             static_cast<unsigned>(size[block][upper]);
+                        scores[i] = visible ? scores[i] : kUnseen;
                     }
                     states[block][upper].add(scores, logSums);
                 }

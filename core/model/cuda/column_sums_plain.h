@@ -64,11 +64,15 @@ LPES_DEVICE void plainBlock(Lane& lane, const ColumnArguments& a) {
         LPES_UNROLL
         for (int i = 0; i < 4; ++i) {
             float scores[4];
+            int begin, size;
+            sight.within(firstRow + 4 * y + i, first, Tiles::kColumns, begin, size);
+            LPES_UNROLL
+            for (int j = 0; j < 4; ++j) scores[j] = products[i][j];
+            toScores(scores, a);
             LPES_UNROLL
             for (int j = 0; j < 4; ++j) {
-                scores[j] = sight.sees(firstRow + 4 * y + i, first + x + 16 * j)
-                                ? scoreOf(products[i][j], a.scale, a.softcap)
-                                : kUnseen;
+                const bool visible = static_cast<unsigned>(x + 16 * j - begin) < static_cast<unsigned>(size);
+                scores[j] = visible ? scores[j] : kUnseen;
             }
             states[i].add(scores, logSums);
             states[i].endTile();

@@ -65,8 +65,10 @@ ColumnArguments argumentsOf(const ColumnSumsTask& task, void* scratch) {
     a.heads = task.heads;
     a.group = task.heads / task.kvHeads;
     a.headDim = task.headDim;
-    a.scale = static_cast<float>(task.scale);
-    a.softcap = static_cast<float>(task.softcap);
+    constexpr double kLog2E = 1.4426950408889634;
+    a.scale = static_cast<float>(task.scale * kLog2E);
+    a.cap = static_cast<float>(task.softcap * kLog2E);
+    a.slope = task.softcap > 0.0 ? static_cast<float>(2.0 * task.scale * kLog2E / task.softcap) : 0.0f;
     a.columns = task.perHead ? task.perHead : static_cast<double*>(scratch);
     a.logSums = reinterpret_cast<float*>(static_cast<unsigned char*>(scratch) + columnBytes(task));
     return a;
