@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
+
+#include "core/model/formats/pickle_globals.h"
 
 namespace lpes::model {
 
@@ -20,28 +21,6 @@ using Ref = std::uint32_t;
 constexpr std::size_t kMaxSteps = 1u << 23;
 constexpr std::size_t kMaxValues = 1u << 20;
 constexpr std::size_t kMaxGlobalBytes = 512;  // module and name with their line ends
-
-/// Classes of numbers that a storage has: torch.FloatStorage, or torch.cuda.FloatStorage in old checkpoints.
-constexpr std::string_view kStorages[] = {"FloatStorage", "HalfStorage", "BFloat16Storage",     "DoubleStorage",
-                                          "LongStorage",  "IntStorage",  "ShortStorage",        "CharStorage",
-                                          "ByteStorage",  "BoolStorage", "ComplexFloatStorage", "ComplexDoubleStorage"};
-constexpr std::string_view kRebuilders[] = {"_rebuild_tensor", "_rebuild_tensor_v2", "_rebuild_parameter"};
-
-template <std::size_t Size>
-bool isOneOf(const std::string_view (&names)[Size], std::string_view name) {
-    return std::find(std::begin(names), std::end(names), name) != std::end(names);
-}
-
-bool isOrderedDict(std::string_view module, std::string_view name) {
-    return module == "collections" && name == "OrderedDict";
-}
-bool isRebuilder(std::string_view module, std::string_view name) {
-    return module == "torch._utils" && isOneOf(kRebuilders, name);
-}
-bool isAllowed(std::string_view module, std::string_view name) {
-    return isOrderedDict(module, name) || isRebuilder(module, name) ||
-           ((module == "torch" || module == "torch.cuda") && isOneOf(kStorages, name));
-}
 
 /// Text of a hostile file, fit for a message.
 std::string printable(std::string_view text) {
@@ -209,7 +188,7 @@ class Machine {
     }
 
     void pushGlobal(std::string_view module, std::string_view name) {
-        if (!isAllowed(module, name)) return wantsToCall(module, name);
+        if (!isAllowedGlobal(module, name)) return wantsToCall(module, name);
         push(PickleValue{.kind = Kind::Global, .text = module, .name = name});
     }
 

@@ -36,6 +36,17 @@ TEST_F(GgufSet, IsOpenedByAnyOfItsFiles) {
     }
 }
 
+TEST_F(GgufSet, OfTheGgufPackageIsTheFileThatItWasMadeOf) {
+    const std::filesystem::path golden = std::filesystem::path(LPES_TEST_DATA) / "golden";
+    const auto whole = opened(golden / "families" / "llama31.gguf");
+    for (const int index : {0, 3}) {
+        const auto set = opened(golden / "gguf_set" / ggufSetName("llama31", index, 5));
+        EXPECT_EQ(set->config().fingerprint, whole->config().fingerprint);
+        ASSERT_EQ(set->names(), whole->names());
+        for (const std::string& name : whole->names()) EXPECT_EQ(floats(*set, name), floats(*whole, name)) << name;
+    }
+}
+
 TEST_F(GgufSet, MayHaveItsMetadataInAFileOfItsOwn) {
     writeGgufSet(tiny, folder.path(), "m", 3, {}, {}, 1);
     expectSameWeights(*opened(file(0)), tiny);
