@@ -1,5 +1,5 @@
-// write_tiny_model FOLDER: a small random Llama with a tokenizer, as a Hugging Face folder. For running the program where
-// no real model is at hand.
+// write_tiny_model FOLDER: a small random Llama with a tokenizer, as a Hugging Face folder. For running the program
+// where no real model is at hand.
 #include <cstdio>
 #include <exception>
 
@@ -8,12 +8,12 @@
 int main(int argc, char** argv) {
     if (argc != 2) return std::fprintf(stderr, "usage: write_tiny_model FOLDER\n"), 2;
     lpes::test::TinyModelSpec spec;
-    spec.numLayers = 6;
-    spec.hiddenSize = 512;
-    spec.numHeads = 8;
+    spec.numLayers = 4;
+    spec.hiddenSize = 256;
+    spec.numHeads = 4;
     spec.numKvHeads = 2;
     spec.headDim = 64;
-    spec.intermediateSize = 1024;
+    spec.intermediateSize = 512;
     spec.contextLength = 4096;
     spec.vocabSize = 900;
     try {
