@@ -200,7 +200,6 @@ std::vector<Case> cases() {
         for (const char* format : {"safetensors", "gguf", "pytorch"}) {
             const fs::path folder = fs::path(LPES_TEST_DATA) / "golden" / "families";
             if (std::string(format) == "gguf" && !fs::exists(folder / (name + ".gguf"))) continue;
-            if (std::string(format) == "pytorch") continue;
             all.push_back({name, format});
         }
     }

@@ -1,6 +1,7 @@
 #include "core/model/torch/packed_weight.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
 #include <gtest/gtest.h>
 
