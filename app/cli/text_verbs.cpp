@@ -76,20 +76,31 @@ struct Score : TextVerb {
 struct Generate : TextVerb {
     using TextVerb::TextVerb;
     studies::GenerateSettings settings;
+    std::optional<std::string> ids;
 
     Result<int> run() {
         if (auto set = flags.apply(); !set) return fail(set.error());
         if (auto given = requireModel(settings.model.model, "MODEL"); !given) return fail(given.error());
         if (auto one = checkMethodOptions(flags); !one) return fail(one.error());
-        auto input = readText(text, file, "--prompt");
-        if (!input) return fail(input.error());
-        settings.prompt = std::move(*input);
+        if (ids) {
+            if (text || file) return fail(ErrorCode::Usage, "give exactly one of --prompt, --file and --ids");
+            auto parsed = studies::parseIds(*ids);
+            if (!parsed) return fail(parsed.error());
+            settings.ids = std::move(*parsed);
+        } else {
+            auto input = readText(text, file, "--prompt");
+            if (!input) return fail(input.error());
+            settings.prompt = std::move(*input);
+        }
         ProgressPrinter progress(output.progress);
         auto generated = studies::generateText(settings, progress, stopOnSignal());
         progress.finishLine();
         if (!generated && model::wasStopped(generated.error())) return kExitStopped;
         if (!generated) return fail(generated.error());
-        auto printed = printAnswer(output, *generated, generated->at("text").get<std::string>() + "\n");
+        const auto& written = generated->at("text");
+        auto printed =
+            printAnswer(output, *generated,
+                        (written.is_string() ? written.get<std::string>() : generated->at("ids").dump()) + "\n");
         if (!printed) return fail(printed.error());
         return generated->value("stopped_early", false) ? kExitStopped : 0;
     }
@@ -129,6 +140,9 @@ void addTextVerbs(CLI::App& app, Action& action) {
         addVerb<Generate>(app, action, "generate", "Text after a prompt, greedy or sampled, with a KV cache");
     addModelPositional(generate->flags, generate->settings.model.model);
     addTextOptions(generate->flags, generate->text, generate->file, "--prompt");
+    generate->flags.add("--ids", "LIST",
+                        "Token ids separated by commas, taken as they are; no tokenizer is needed then",
+                        toOptionalText(generate->ids));
     generate->flags.add("--max-new-tokens", "N", "Tokens at most; an end token ends the text earlier [100]",
                         toNumber<int>(generate->settings.maxNewTokens, 1));
     generate->flags.add("--chat", "PRESET", "Wrap the prompt as a chat turn: " + text::chatPresetNames() + " [none]",

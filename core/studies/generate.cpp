@@ -102,6 +102,9 @@ TokenId sampledToken(const std::vector<float>& logits, double temperature, Rando
 }
 
 Result<void> checkGenerateSettings(const GenerateSettings& settings) {
+    if (settings.ids && (!settings.prompt.empty() || !settings.chat.empty())) {
+        return fail(ErrorCode::Usage, "--ids are taken as they are; give them without a prompt and without --chat");
+    }
     if (!settings.chat.empty()) {
         if (const auto preset = text::findChatPreset(settings.chat); !preset) return fail(preset.error());
     }
@@ -179,11 +182,12 @@ Result<json> scoreText(const ScoreTextSettings& settings, ProgressObserver& obse
 Result<json> generateText(const GenerateSettings& settings, ProgressObserver& observer, std::stop_token stop) {
     if (auto valid = checkGenerateSettings(settings); !valid) return fail(valid.error());
     ModelOptions options = settings.model;
-    options.withTokenizer = true;
+    options.withTokenizer = !settings.ids;
     auto running = startModel(options, settings.threads, settings.method, observer, stop);
     if (!running) return fail(running.error());
-    const text::Tokenizer& tokenizer = running->loaded.tokenizer();
-    auto prompt = encodePrompt(tokenizer, settings, observer);
+    const text::Tokenizer* tokenizer = running->loaded.opened.tokenizer.get();
+    auto prompt =
+        settings.ids ? Result<PromptIds>(PromptIds{*settings.ids, {}}) : encodePrompt(*tokenizer, settings, observer);
     if (!prompt) return fail(prompt.error());
     const auto context = static_cast<std::size_t>(running->loaded.config().contextLength);
     if (prompt->ids.size() + static_cast<std::size_t>(settings.maxNewTokens) > context) {
@@ -225,9 +229,13 @@ Result<json> generateText(const GenerateSettings& settings, ProgressObserver& ob
         if (!logits) return fail(logits.error());
     }
     const double decode = steadySeconds() - start;
-    auto text = tokenizer.decode(ids);
-    if (!text) return fail(text.error());
-    return json{{"text", *text},
+    json text = nullptr;
+    if (tokenizer != nullptr) {
+        auto decoded = tokenizer->decode(ids);
+        if (!decoded) return fail(decoded.error());
+        text = std::move(*decoded);
+    }
+    return json{{"text", std::move(text)},
                 {"ids", ids},
                 {"prompt_tokens", prompt->ids.size()},
                 {"new_tokens", ids.size()},

@@ -41,6 +41,8 @@ struct GenerateSettings {
     ModelOptions model;
     std::optional<int> threads;
     std::string prompt;
+    /// Instead of prompt: taken as they are; no tokenizer is needed then, no token ends the text, and `text` is null.
+    std::optional<std::vector<text::TokenId>> ids;
     std::string method = "baseline";
     std::string chat;  ///< chat preset (core/text/chat_preset.h); "": the prompt as it is
     int maxNewTokens = 100;
