@@ -196,6 +196,7 @@ Result<TokenizerSpec> build(const GgufVocabulary& given) {
     const auto read = scored ? readScoredPieces(vocabulary, spec) : readBytePieces(vocabulary, spec);
     if (!read) return fail(read.error());
     if (const auto ids = readIds(vocabulary, addBos, spec); !ids) return fail(ids.error());
+    markTurnTokens(spec);
     completeEndIds(spec);
     return spec;
 }

@@ -130,9 +130,15 @@ void addFirstKind(Sha256& sum, const TokenizerSpec& spec) {
 void addSecondKind(Sha256& sum, const TokenizerSpec& spec) {
     add(sum, "lpes tokenizer 2");
     addVocabulary(sum, spec);
+    // Millions of them in a large vocabulary: as bytes, not as text.
+    std::string numbers;
     for (const auto& merge : spec.scoreMerges) {
-        sum.add(fmt::format("{} {} {} {} ", merge.left, merge.right, merge.whole, merge.rank));
+        for (const auto number : {static_cast<std::uint32_t>(merge.left), static_cast<std::uint32_t>(merge.right),
+                                  static_cast<std::uint32_t>(merge.whole), merge.rank}) {
+            for (unsigned shift = 0; shift < 32; shift += 8) numbers.push_back(static_cast<char>(number >> shift));
+        }
     }
+    add(sum, numbers);
     add(sum, "scores");
     for (const double score : spec.scores) sum.add(fmt::format("{} ", score));
     add(sum, "in normal form");
@@ -175,6 +181,16 @@ bool endsInByteLevel(const TokenizerSpec& spec) {
     using Kind = TokenizerSpec::Step::Kind;
     return !spec.steps.empty() &&
            (spec.steps.back().kind == Kind::ByteLevelRegex || spec.steps.back().kind == Kind::ByteLevelPlain);
+}
+
+void markTurnTokens(TokenizerSpec& spec) {
+    for (auto& token : spec.added) {
+        // Phi-3 has a "</s>" that is not special.
+        const bool endsTurn = isEndOfTurnSpelling(token.content) && token.content != "</s>";
+        if (!endsTurn && token.content != "<start_of_turn>") continue;
+        token.special = true;
+        token.normalized = token.inNormalForm = false;
+    }
 }
 
 void completeEndIds(TokenizerSpec& spec) {

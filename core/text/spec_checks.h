@@ -20,6 +20,11 @@ inline constexpr std::int64_t kMaxVocabulary = std::int64_t{1} << 22;
 /// The last pre-tokenizer step is ByteLevel.
 [[nodiscard]] bool endsInByteLevel(const TokenizerSpec& spec);
 
+/// Makes special tokens of those added tokens that mark turns ("<|im_end|>", "<end_of_turn>", …), which files with
+/// sentencepiece's kinds of pieces list as user-defined, so that ordinary text never becomes one: transformers does so
+/// for Gemma, llama.cpp for every token that ends a turn.
+void markTurnTokens(TokenizerSpec& spec);
+
 /// Adds the special tokens that end a text by their spelling, and sorts and deduplicates endIds.
 void completeEndIds(TokenizerSpec& spec);
 

@@ -172,6 +172,7 @@ Result<TokenizerSpec> readModelFolder(const std::filesystem::path& folder) {
     if (*family == Family::Llama && spec.bosId >= 0) spec.prefixIds = {spec.bosId};
     if (*family == Family::T5 && eos >= 0) spec.suffixIds = {eos};
     if (const auto done = readNeighbours(folder, spec); !done) return fail(done.error());
+    markTurnTokens(spec);
     completeEndIds(spec);
     return spec;
 }
