@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/model/torch/tile_attention.h"
+#include "core/model/torch/tile_product.h"
 
 namespace lpes::model {
 
@@ -23,8 +24,7 @@ AttentionWay& allowedWay() {
 /// What takes a part with many queries.
 AttentionWay wayFor(const at::Tensor& q) {
     if (q.scalar_type() != at::kBFloat16) return AttentionWay::LibTorch;
-    if (allowedWay() == AttentionWay::Tiles && hasTileAttention() && q.size(2) <= kMostTileHeadDim)
-        return AttentionWay::Tiles;
+    if (allowedWay() == AttentionWay::Tiles && hasTiles() && q.size(2) <= kMostTileHeadDim) return AttentionWay::Tiles;
     if (allowedWay() != AttentionWay::LibTorch && hasBlockAttention() && q.size(2) % 2 == 0)
         return AttentionWay::Blocks;
     return AttentionWay::LibTorch;

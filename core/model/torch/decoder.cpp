@@ -37,7 +37,11 @@ PackedTokens Decoder::embed(std::span<const std::span<const text::TokenId>> prom
 }
 
 at::Tensor Decoder::project(const at::Tensor& input, const Projection& projection, Workspace::Slot slot) const {
-    if (projection.packed.defined()) return packedProduct(input, projection.packed, projection.bias);
+    if (projection.packed.defined()) {
+        return packedProduct(
+            input, projection.packed, projection.bias,
+            m_workspace.take(slot, {input.size(0), packedOutputs(projection.packed)}, input.scalar_type()));
+    }
     at::Tensor out = m_workspace.take(slot, {input.size(0), projection.weight.size(0)}, input.scalar_type());
     if (projection.bias.defined()) {
         at::addmm_out(out, projection.bias, input, projection.weight.t());

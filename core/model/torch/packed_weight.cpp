@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/model/torch/processor.h"
+#include "core/model/torch/tile_product.h"
 
 namespace lpes::model {
 namespace {
@@ -31,16 +32,26 @@ bool hasPackedWeights() {
 }
 
 at::Tensor packWeight(const at::Tensor& weight) {
+    if (hasTiles() && fitsTiles(weight)) return packTiles(weight);
     torch::jit::Stack stack{weight, std::optional<std::int64_t>()};
     reorderOperator()->callBoxed(stack);
     return stack.front().toTensor();
 }
 
 at::Tensor unpackWeight(const at::Tensor& packed) {
-    return packed.to_dense();
+    return packed.is_mkldnn() ? packed.to_dense() : unpackTiles(packed);
 }
 
-at::Tensor packedProduct(const at::Tensor& x, const at::Tensor& packed, const at::Tensor& bias) {
+std::int64_t packedOutputs(const at::Tensor& packed) {
+    return packed.is_mkldnn() ? packed.size(0) : tileOutputs(packed);
+}
+
+at::Tensor packedProduct(const at::Tensor& x, const at::Tensor& packed, const at::Tensor& bias, const at::Tensor& out) {
+    if (!packed.is_mkldnn()) {
+        const at::Tensor result = out.defined() ? out : at::empty({x.size(0), tileOutputs(packed)}, x.scalar_type());
+        tileProduct(x, packed, bias, result);
+        return result;
+    }
     // Input, weight, bias, and an element-wise step after the product that we have no use for.
     torch::jit::Stack stack{x,
                             packed,

@@ -1,14 +1,11 @@
 #include "core/model/torch/tile_attention.h"
 
 #include <ATen/Parallel.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <vector>
 
-#include "core/model/torch/processor.h"
 #include "core/model/torch/tile_kernels.h"
 
 namespace lpes::model {
@@ -25,12 +22,6 @@ constexpr std::int64_t roundUp(std::int64_t value, std::int64_t step) {
     return (value + step - 1) / step * step;
 }
 
-/// Linux hands the tiles' registers out on request only (arch_prctl(2), ARCH_REQ_XCOMP_PERM of XTILEDATA).
-bool requestTiles() {
-    constexpr long kRequestPermission = 0x1023, kTileData = 18;
-    return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
-}
-
 struct PackedPart {
     std::int64_t begin = 0;  ///< of its first key/value head, in halves
     std::int64_t rows = 0;   ///< keys rounded up
@@ -44,11 +35,6 @@ struct Task {
 };
 
 }  // namespace
-
-bool hasTileAttention() {
-    static const bool has = processor().amxBf16 && processor().avx512 && processor().avx512Bf16 && requestTiles();
-    return has;
-}
 
 void tileAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, std::span<const AttentionPart> parts,
                    const AttentionRule& rule, const at::Tensor& out, BlockAttentionScratch& scratch) {

@@ -11,12 +11,10 @@ namespace lpes::model {
 /// The largest head dimension that tileAttention takes.
 constexpr std::int64_t kMostTileHeadDim = 256;
 
-/// Does this machine have AMX with bfloat16, and does the kernel let this process use it?
-[[nodiscard]] bool hasTileAttention();
-
-/// blockAttention's contract, on the matrix units directly (tile_kernels.h): 32 queries meet 128 keys, of several query
-/// heads of a group in turn, so that keys and values come from the nearer caches. Measured on two cores, a layer of 9
-/// heads, D = 64, T = 4,096: 19 ms against 55 ms for blockAttention through oneDNN.
+/// blockAttention's contract where hasTiles() (tile_product.h), on the matrix units directly (tile_kernels.h): 32
+/// queries meet 128 keys, of several query heads of a group in turn, so that keys and values come from the nearer
+/// caches. Measured on two cores, a layer of 9 heads, D = 64, T = 4,096: 19 ms against 55 ms for blockAttention through
+/// oneDNN.
 void tileAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, std::span<const AttentionPart> parts,
                    const AttentionRule& rule, const at::Tensor& out, BlockAttentionScratch& scratch);
 

@@ -50,7 +50,7 @@ struct TileKernels {
     std::int64_t scratchBytes;
 };
 
-/// Only where hasTileAttention().
+/// Only where hasTiles().
 [[nodiscard]] const TileKernels& tileKernels();
 
 }  // namespace lpes::model

@@ -8,17 +8,14 @@
 // Probabilities are 2^(score − shift). The shift is the largest score of the first keys that a query sees; it is raised
 // only when later scores would make sums huge, which hardly ever happens, so that maxima are not looked for in every
 // block and earlier results are not rescaled. Nothing is lost: floating-point numbers are as precise at 2^30 as at 1.
-#include <immintrin.h>
-
 #include <cstdint>
 #include <cstring>
 
 #include "core/model/torch/tile_kernels.h"
+#include "core/model/torch/tile_state.h"
 
 namespace lpes::model {
 namespace {
-
-#define LPES_INLINE [[gnu::always_inline]] inline
 
 constexpr std::int64_t kLanes = 16;
 constexpr std::int64_t kTileWords = 256;  // 16 rows of 64 bytes
@@ -46,31 +43,6 @@ struct alignas(64) Scratch {
     std::uint32_t shares[kBlockSteps * 2 * kTileWords];  // pairs of keys: tiles of queries 0–15 and 16–31
     GroupState groups[kMostTileGroups];
 };
-
-/// The compiler does not know that tile instructions read memory.
-LPES_INLINE void settleMemory() {
-    __asm__ volatile("" ::: "memory");
-}
-
-struct alignas(64) TileShapes {
-    unsigned char palette = 1, startRow = 0, reserved[14] = {};
-    std::uint16_t rowBytes[16] = {};
-    unsigned char rows[16] = {};
-};
-
-void begin() {
-    TileShapes shapes;
-    for (int tile = 0; tile < 8; ++tile) {
-        shapes.rowBytes[tile] = 64;
-        shapes.rows[tile] = 16;
-    }
-    // Not the intrinsic: g++ 12 lets it depend on the first eight bytes only.
-    __asm__ volatile("ldtilecfg %0" ::"m"(shapes));
-}
-
-void end() {
-    _tile_release();
-}
 
 /// [16, 16] words, rows become columns.
 LPES_INLINE void transpose(__m512i (&r)[16]) {
@@ -415,7 +387,7 @@ void attend(const TileAttention& work, void* memory) {
 }  // namespace
 
 const TileKernels& tileKernels() {
-    static constexpr TileKernels kKernels{begin, end, packKeys, packValues, attend, sizeof(Scratch)};
+    static constexpr TileKernels kKernels{beginTiles, endTiles, packKeys, packValues, attend, sizeof(Scratch)};
     return kKernels;
 }
 

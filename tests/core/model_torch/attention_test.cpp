@@ -11,6 +11,7 @@
 
 #include "core/model/torch/kernels.h"
 #include "core/model/torch/tile_attention.h"
+#include "core/model/torch/tile_product.h"
 
 namespace lpes::model {
 namespace {
@@ -56,7 +57,7 @@ TEST_P(CausalAttention, AgreesWithAttentionWrittenOut) {
     const auto [shape, score, way] = GetParam();
     const at::ScalarType type = way.type;
     if (way.way == AttentionWay::Blocks && !hasBlockAttention()) GTEST_SKIP() << "no bfloat16 matrix products here";
-    if (way.way == AttentionWay::Tiles && !hasTileAttention()) GTEST_SKIP() << "no AMX here";
+    if (way.way == AttentionWay::Tiles && !hasTiles()) GTEST_SKIP() << "no AMX here";
     useAttention(way.way);
     at::manual_seed(5);
     // Strided as in a packed batch: rows of other prompts before and behind.
@@ -129,13 +130,13 @@ TEST(BlockAttention, OfAPromptIsTheSameBitsWhateverSharesTheBatchAndTheThreads) 
 }
 
 TEST(TileAttention, OfAPromptIsTheSameBitsWhateverSharesTheBatchAndTheThreads) {
-    if (!hasTileAttention()) GTEST_SKIP() << "no AMX here";
+    if (!hasTiles()) GTEST_SKIP() << "no AMX here";
     expectSameBitsAloneAndTogether(tileAttention);
 }
 
 /// Scores of ±hundreds, where a query's maximum rises from block to block: no overflow, no underflow to 0/0.
 TEST(TileAttention, StandsScoresOfAnySize) {
-    if (!hasTileAttention()) GTEST_SKIP() << "no AMX here";
+    if (!hasTiles()) GTEST_SKIP() << "no AMX here";
     const c10::InferenceMode on;
     at::manual_seed(9);
     const std::int64_t keys = 700;
