@@ -168,7 +168,7 @@ int main(int argc, char** argv) {
         }
         out["rows"].push_back(std::move(measured));
     }
-    if (only.empty()) {
+    if (only.empty() || only == "decode") {
         session->resetSequence();
         (void)session->advance(ids(190, config.vocabSize, 1));
         const double decode = medianSeconds(budget, [&] { (void)session->advance(ids(1, config.vocabSize, 2)); });

@@ -18,8 +18,10 @@ namespace lpes::model::kernels {
 /// For tests: false runs the portable version everywhere. Not while another thread computes.
 void useWideVectors(bool use);
 
-/// The inner loops of blockAttention, of the version in use.
+/// The inner loops of the version in use: of blockAttention, and of rows of T = float or Bf16.
 [[nodiscard]] const AttentionKernels& attentionKernels();
+template <class T>
+[[nodiscard]] const RowKernels<T>& rowKernels();
 
 /// out = weight · round(x · rsqrt(mean(x²) + eps)), mean in float32. x, out [N, E], weight [E]
 void rmsNorm(const at::Tensor& x, const at::Tensor& weight, double eps, const at::Tensor& out);
