@@ -1,9 +1,12 @@
-// Prefill tokens/s of the demo model in bfloat16 with the machine's matrix-multiply limit for the same shapes beside
-// it, and scored prompts/s of the search's workload (three prompts of 190 tokens packed into one pass).
+// Prefill tokens/s of the demo model in bfloat16 with the machine's limit beside it, scored prompts/s of the search's
+// workload (three prompts of 190 tokens packed into one pass), and greedy decoding with the KV cache.
 //   bench_prefill [--model PATH] [--threads N] [--seconds S] [--dtype float32|bfloat16] [--only NAME] [--json]
 //   [--prompts] [--list]
-// --json prints {"rows": […], "decode_tokens_per_second"}; --prompts adds the token ids, so that another engine can be
-// timed on the same prompts (compare_transformers.py); --list names the rows and measures nothing.
+// The limits are measured in the same run with the same threads: LibTorch's matrix products of the model's own shapes,
+// plus causal attention's flops (half of T², what a causal kernel has to do) at the rate of those products; for
+// decoding, reading as many bytes as the weights have. --json prints {"rows": […]}; --prompts adds the token ids, so
+// that another engine can be timed on the same prompts (compare_transformers.py); --list names the rows and measures
+// nothing.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
@@ -13,6 +16,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "core/base/clock.h"
@@ -25,7 +29,8 @@ namespace {
 using namespace lpes;
 using namespace lpes::model;
 
-/// Median seconds of a call, called for about `budget` seconds and at least three times.
+/// Median seconds of a call, called for about `budget` seconds and at least three times. A body that answers seconds
+/// has timed itself.
 template <class Body>
 double medianSeconds(double budget, const Body& body) {
     body();
@@ -33,8 +38,12 @@ double medianSeconds(double budget, const Body& body) {
     const double start = steadySeconds();
     while (times.size() < 3 || steadySeconds() - start < budget) {
         const double before = steadySeconds();
-        body();
-        times.push_back(steadySeconds() - before);
+        if constexpr (std::is_void_v<decltype(body())>) {
+            body();
+            times.push_back(steadySeconds() - before);
+        } else {
+            times.push_back(body());
+        }
     }
     std::sort(times.begin(), times.end());
     return times[times.size() / 2];
@@ -95,6 +104,55 @@ constexpr Row kRows[] = {
     {"1x190", 1, 190}, {"1x811", 1, 811}, {"1x4096", 1, 4096}, {"3x190", 3, 190}, {"6x190", 6, 190}};
 constexpr int kAnswerTokens = 4;
 
+// Decoding: greedy tokens after a prompt.
+constexpr const char* kDecode = "decode";
+constexpr int kDecodePrompt = 190, kNewTokens = 64;
+
+/// Seconds of kNewTokens greedy tokens, each from the logits before, after the prompt's prefill.
+double decodeSeconds(ModelSession& session, const std::vector<TokenId>& prompt) {
+    session.resetSequence();
+    auto logits = session.advance(prompt);
+    const double start = steadySeconds();
+    for (int i = 0; logits && i < kNewTokens; ++i) {
+        const auto best = std::max_element(logits->begin(), logits->end()) - logits->begin();
+        const TokenId next[] = {static_cast<TokenId>(best)};
+        logits = session.advance(next);
+    }
+    if (!logits) std::fprintf(stderr, "%s\n", logits.error().text().c_str());
+    return steadySeconds() - start;
+}
+
+/// Bytes/s at which the threads read a buffer of that size: what every token has to do with the weights.
+double readingRate(std::int64_t bytes, int threads, double budget) {
+    at::set_num_threads(threads);
+    const std::int64_t words = bytes / 8;
+    const std::vector<std::uint64_t> buffer(static_cast<std::size_t>(words), 1);
+    std::uint64_t total = 0;
+    const double seconds = medianSeconds(budget, [&] {
+        std::vector<std::uint64_t> sums(static_cast<std::size_t>(threads));
+        at::parallel_for(0, threads, 1, [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t part = begin; part < end; ++part) {
+                std::uint64_t lanes[8] = {};
+                const std::int64_t last = words * (part + 1) / threads;
+                for (std::int64_t i = words * part / threads; i + 8 <= last; i += 8) {
+                    for (std::int64_t lane = 0; lane < 8; ++lane)
+                        lanes[lane] += buffer[static_cast<std::size_t>(i + lane)];
+                }
+                for (const std::uint64_t lane : lanes) sums[static_cast<std::size_t>(part)] += lane;
+            }
+        });
+        for (const std::uint64_t sum : sums) total += sum;
+    });
+    if (total == 0) std::fprintf(stderr, "nothing was read\n");
+    return static_cast<double>(bytes) / seconds;
+}
+
+/// Floating-point operations of causal attention: both products, of the keys that each query sees.
+double attentionFlops(const ModelConfig& config, const Row& row) {
+    const double pairs = 0.5 * row.tokens * (row.tokens + 1.0);
+    return 4.0 * row.prompts * pairs * config.numHeads * config.headDim * config.numLayers;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -117,6 +175,7 @@ int main(int argc, char** argv) {
     json out = {{"rows", json::array()}};
     if (list) {
         for (const Row& row : kRows) out["rows"].push_back({{"name", row.name}});
+        out["rows"].push_back({{"name", kDecode}});
         return std::printf("%s\n", out.dump().c_str()), 0;
     }
     const auto weights = openWeights(path);
@@ -151,29 +210,45 @@ int main(int argc, char** argv) {
                 std::fprintf(stderr, "%s\n", r.error().text().c_str());
         });
         const double count = static_cast<double>(row.prompts) * row.tokens;
+        // Attention at the products' rate: its own flops, half of T² because a query sees no later keys.
+        const double best = limit.seconds * (1.0 + attentionFlops(config, row) / limit.flops);
         json measured = {{"name", row.name},
                          {"tokens", count},
                          {"answer_tokens", kAnswerTokens},
                          {"tokens_per_second", count / seconds},
                          {"prompts_per_second", row.prompts / seconds},
+                         {"limit_tokens_per_second", count / best},
                          {"gemm_tokens_per_second", count / limit.seconds},
                          {"gemm_gflops", limit.flops / limit.seconds / 1e9}};
         if (withPrompts) measured["prompts"] = std::move(prompts);
         if (!asJson) {
             std::printf(
-                "%-7s %7.0f tokens/s %7.2f prompts/s | matrix products alone: %7.0f tokens/s, %5.0f GFLOP/s (we use "
-                "%4.1f %% of it)\n",
-                row.name, count / seconds, row.prompts / seconds, count / limit.seconds,
-                limit.flops / limit.seconds / 1e9, 100.0 * limit.seconds / seconds);
+                "%-7s %7.0f tokens/s %7.2f prompts/s | products and attention at the products' %5.0f GFLOP/s: "
+                "%7.0f tokens/s (we reach %4.1f %%); products alone: %7.0f\n",
+                row.name, count / seconds, row.prompts / seconds, limit.flops / limit.seconds / 1e9, count / best,
+                100.0 * best / seconds, count / limit.seconds);
         }
         out["rows"].push_back(std::move(measured));
     }
-    if (only.empty()) {
-        session->resetSequence();
-        (void)session->advance(ids(190, config.vocabSize, 1));
-        const double decode = medianSeconds(budget, [&] { (void)session->advance(ids(1, config.vocabSize, 2)); });
-        out["decode_tokens_per_second"] = 1.0 / decode;
-        if (!asJson) std::printf("decode after 190 tokens: %.1f tokens/s\n", 1.0 / decode);
+    if (only.empty() || only == kDecode) {
+        const std::vector<TokenId> prompt = ids(kDecodePrompt, config.vocabSize, 1);
+        const double seconds = medianSeconds(budget, [&] { return decodeSeconds(*session, prompt); });
+        const double rate = readingRate((*model)->residentBytes(), threads, budget / 2);
+        const double limit = rate / static_cast<double>((*model)->residentBytes());
+        json measured = {{"name", kDecode},
+                         {"new_tokens", kNewTokens},
+                         {"tokens_per_second", kNewTokens / seconds},
+                         {"limit_tokens_per_second", limit},
+                         {"read_gigabytes_per_second", rate / 1e9}};
+        if (withPrompts) measured["prompts"] = {prompt};
+        if (!asJson) {
+            std::printf(
+                "%-7s %7.1f tokens/s after %d tokens | reading %.0f MB of weights alone, %.1f GB/s: %.1f "
+                "tokens/s (we reach %4.1f %% of it)\n",
+                kDecode, kNewTokens / seconds, kDecodePrompt, static_cast<double>((*model)->residentBytes()) / 1e6,
+                rate / 1e9, limit, 100.0 * kNewTokens / seconds / limit);
+        }
+        out["rows"].push_back(std::move(measured));
     }
     if (asJson) std::printf("%s\n", out.dump().c_str());
     return 0;

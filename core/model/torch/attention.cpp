@@ -1,12 +1,14 @@
 #include "core/model/torch/attention.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 
 #include <algorithm>
 #include <limits>
 #include <optional>
 #include <vector>
 
+#include "core/model/torch/kernels.h"
 #include "core/model/torch/tile_attention.h"
 #include "core/model/torch/tile_product.h"
 
@@ -68,14 +70,6 @@ void fusedAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& 
                     const at::Tensor& out) {
     const std::int64_t heads = q.size(0), queries = q.size(1), headDim = q.size(2);
     const std::int64_t kvHeads = k.size(0), keys = k.size(1), group = heads / kvHeads;
-    if (queries == 1) {
-        // The heads of a group stand in for queries, so that keys and values need not be repeated per query head.
-        const at::Tensor grouped = q.reshape({1, kvHeads, group, headDim});
-        const at::Tensor result =
-            at::scaled_dot_product_attention(grouped, k.unsqueeze(0), v.unsqueeze(0), {}, 0.0, false, scale);
-        out.view({kvHeads, group, headDim}).copy_(result.squeeze(0));
-        return;
-    }
     std::optional<at::Tensor> mask;
     if (queries < keys) {
         // LibTorch's causal flag aligns the mask with the first key; here the queries are the last ones.
@@ -88,9 +82,38 @@ void fusedAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& 
 
 void libTorchAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionRule& rule,
                        const at::Tensor& out) {
-    const std::int64_t begin = q.size(1) == 1 ? rule.firstKey(k.size(1) - 1) : 0, keys = k.size(1) - begin;
-    if (rule.softcap > 0.0 || (rule.window > 0 && keys > rule.window)) return writtenAttention(q, k, v, rule, out);
-    fusedAttention(q, k.narrow(1, begin, keys), v.narrow(1, begin, keys), rule.scale, out);
+    const bool hides = rule.window > 0 && k.size(1) > rule.window;
+    if (rule.softcap > 0.0 || hides) return writtenAttention(q, k, v, rule, out);
+    fusedAttention(q, k, v, rule.scale, out);
+}
+
+/// Few queries, where the time goes into reading keys and values: every key/value head's once for all its query heads.
+template <class T>
+void rowAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionPart& part,
+                  const AttentionRule& rule, const at::Tensor& out, BlockAttentionScratch& scratch) {
+    const std::int64_t kvHeads = k.size(0), group = q.size(0) / kvHeads, size = q.size(2);
+    const ScoreRule scores{static_cast<float>(rule.scale), static_cast<float>(rule.softcap), rule.window};
+    const auto threads = static_cast<std::size_t>(at::get_num_threads());
+    scratch.perThread.resize(std::max(scratch.perThread.size(), threads));
+    for (at::Tensor& buffer : scratch.perThread)
+        (void)BlockAttentionScratch::reserve<float>(buffer, rowScores(group, size, part.keys));
+    const RowKernels<T>& kernel = kernels::rowKernels<T>();
+    const auto* qData = static_cast<const T*>(q.const_data_ptr());
+    const auto* kData = static_cast<const T*>(k.const_data_ptr());
+    const auto* vData = static_cast<const T*>(v.const_data_ptr());
+    auto* outData = static_cast<T*>(out.data_ptr());
+    at::parallel_for(0, part.queries * kvHeads, 1, [&](std::int64_t begin, std::int64_t end) {
+        auto* memory =
+            static_cast<float*>(scratch.perThread[static_cast<std::size_t>(at::get_thread_num())].data_ptr());
+        for (std::int64_t index = begin; index < end; ++index) {
+            const std::int64_t query = index / kvHeads, head = index % kvHeads, row = part.queryBegin + query;
+            const std::int64_t position = part.keys - part.queries + query, first = rule.firstKey(position);
+            const std::int64_t source = (part.keyBegin + first) * size;
+            kernel.attend(qData + head * group * q.stride(0) + row * size, q.stride(0), group, size,
+                          kData + head * k.stride(0) + source, vData + head * v.stride(0) + source,
+                          position + 1 - first, scores, memory, outData + (row * kvHeads + head) * group * size);
+        }
+    });
 }
 
 }  // namespace
@@ -107,6 +130,15 @@ void causalAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
     for (const AttentionPart& part : parts) {
         if (way != AttentionWay::LibTorch && part.queries >= kFewestBlockQueries) {
             blocked.push_back(part);
+            continue;
+        }
+        const bool few = q.is_cpu() && part.queries < kFewestBlockQueries;
+        if (few && q.scalar_type() == at::kFloat) {
+            rowAttention<float>(q, k, v, part, rule, out, scratch);
+            continue;
+        }
+        if (few && q.scalar_type() == at::kBFloat16) {
+            rowAttention<Bf16>(q, k, v, part, rule, out, scratch);
             continue;
         }
         const auto keys = [&](const at::Tensor& all) { return all.narrow(1, part.keyBegin, part.keys); };

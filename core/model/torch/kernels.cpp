@@ -24,14 +24,6 @@ const KernelSet& kernelSet() {
     return wideVectors() ? avx512Kernels() : portableKernels();
 }
 
-template <class T>
-const RowKernels<T>& rowKernels() {
-    if constexpr (std::is_same_v<T, float>)
-        return kernelSet().float32;
-    else
-        return kernelSet().bfloat16;
-}
-
 template <class Body>
 void forRows(std::int64_t rows, std::int64_t width, const Body& body) {
     at::parallel_for(0, rows, std::max<std::int64_t>(1, kGrainElements / std::max<std::int64_t>(1, width)), body);
@@ -63,6 +55,15 @@ void useWideVectors(bool use) {
 }
 const AttentionKernels& attentionKernels() {
     return kernelSet().attention;
+}
+
+template <>
+const RowKernels<float>& rowKernels<float>() {
+    return kernelSet().float32;
+}
+template <>
+const RowKernels<Bf16>& rowKernels<Bf16>() {
+    return kernelSet().bfloat16;
 }
 
 void addRmsNorm(const at::Tensor& x, const at::Tensor& delta, const at::Tensor& weight, double eps,

@@ -19,8 +19,10 @@ namespace lpes::model::kernels {
 /// For tests: false runs the portable version everywhere. Not while another thread computes.
 void useWideVectors(bool use);
 
-/// The inner loops of blockAttention, of the version in use.
+/// The inner loops of the version in use: of blockAttention, and of rows of T = float or Bf16.
 [[nodiscard]] const AttentionKernels& attentionKernels();
+template <class T>
+[[nodiscard]] const RowKernels<T>& rowKernels();
 
 /// out = weight · round(x · rsqrt(mean(x²) + eps)), mean in float32. x, out [N, E], weight [E] of x's type; a float32
 /// weight beside bfloat16 x is multiplied before the one rounding (Gemma).

@@ -9,6 +9,12 @@ struct Bf16 {
     std::uint16_t bits;
 };
 
+/// What happens to scores: attention_rule.h in the loops' types.
+struct ScoreRule {
+    float scale, softcap;
+    std::int64_t window;
+};
+
 /// The inner loops of this folder's kernels, on plain rows of T = float or Bf16. Two sets are compiled from one source
 /// (row_kernels_impl.h): a portable one, and one for AVX-512 with BF16 conversions. They agree within a rounding of the
 /// result. Row and head strides count elements.
@@ -31,13 +37,16 @@ struct RowKernels {
     void (*rotate)(const T* in, std::int64_t inStride, std::int64_t heads, std::int64_t headDim, std::int64_t half,
                    const T* cos, const T* sin, const std::int32_t* tableRows, T* out, std::int64_t headStride,
                    std::int64_t begin, std::int64_t end);
+    /// One query of each of `heads` heads, q [heads, size] with a head stride, against the same `count` keys and values
+    /// [count, size]: softmax in float32 under the rule's scale and cap. out [heads, size]; scores: rowScores floats.
+    void (*attend)(const T* q, std::int64_t qStride, std::int64_t heads, std::int64_t size, const T* keys,
+                   const T* values, std::int64_t count, const ScoreRule& rule, float* scores, T* out);
 };
 
-/// What happens to scores: attention_rule.h in the loops' types.
-struct ScoreRule {
-    float scale, softcap;
-    std::int64_t window;
-};
+/// Floats that RowKernels::attend works in.
+constexpr std::int64_t rowScores(std::int64_t heads, std::int64_t size, std::int64_t count) {
+    return heads * (count + 16) + (heads + 16) * (size + 16);
+}
 
 /// The inner loops of blockAttention.
 struct AttentionKernels {
