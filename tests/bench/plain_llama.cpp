@@ -54,7 +54,7 @@ Rotation plainRotation(const model::ModelConfig& config, std::int64_t tokens, at
         at::Tensor cos, sin;
     };
     auto tables = std::make_shared<std::map<double, Table>>();
-    const std::vector<double> frequencies = rope::inverseFrequencies(config.rope);
+    const std::vector<double> frequencies = rope::inverseFrequencies(config.rope, static_cast<int>(tokens));
     const std::int64_t heads = config.numHeads + config.numKvHeads, headDim = config.headDim;
     return [=](at::Tensor& qkv, double scale) {
         Table& table = (*tables)[scale];
@@ -75,7 +75,8 @@ Rotation plainRotation(const model::ModelConfig& config, std::int64_t tokens, at
 
 Rotation ownRotation(const model::ModelConfig& config, std::int64_t tokens, at::ScalarType type, at::Device device) {
     const at::Tensor positions = at::arange(tokens, at::kInt).to(device);
-    const at::Tensor frequencies = at::tensor(rope::inverseFrequencies(config.rope), at::kDouble).to(device);
+    const at::Tensor frequencies =
+        at::tensor(rope::inverseFrequencies(config.rope, static_cast<int>(tokens)), at::kDouble).to(device);
     return [=](at::Tensor& qkv, double scale) {
         cuda::RopeTask task;
         task.type = dataType(type);

@@ -31,6 +31,7 @@ inline model::ModelConfig llamaConfig(const std::string& name, int layers, int h
     config.contextLength = context;
     config.rmsNormEps = 1e-5;
     config.tiedHead = true;
+    config.attentionScale = 1.0 / std::sqrt(static_cast<double>(headDim));
     config.rope.theta = 500000.0;
     config.rope.headDim = headDim;
     config.rope.originalBlock = "null";
@@ -74,10 +75,12 @@ class RandomWeights final : public model::WeightSource {
     [[nodiscard]] std::span<const std::byte> direct(const std::string&, model::ComputeType) const override {
         return {};
     }
-    [[nodiscard]] Result<void> read(const std::string& name, model::ComputeType type,
-                                    std::span<std::byte> out) const override {
-        const bool norm = find(name)->shape.size() == 1, wide = type == model::ComputeType::Float32;
-        std::size_t at = std::hash<std::string>{}(name) % kNumbers;
+    [[nodiscard]] Result<void> readRows(const std::string& name, model::ComputeType type, std::int64_t firstRow,
+                                        std::int64_t, std::span<std::byte> out) const override {
+        const model::TensorView& view = *find(name);
+        const bool norm = view.shape.size() == 1, wide = type == model::ComputeType::Float32;
+        const auto skipped = static_cast<std::size_t>(norm ? 0 : firstRow * view.shape[1]);
+        std::size_t at = (std::hash<std::string>{}(name) + skipped) % kNumbers;
         const std::size_t count = out.size() / (wide ? 4 : 2);
         for (std::size_t i = 0; i < count; ++i, at = at + 1 == kNumbers ? 0 : at + 1) {
             const float value = norm ? 1.0f : m_numbers[at];
@@ -93,6 +96,7 @@ class RandomWeights final : public model::WeightSource {
         }
         return {};
     }
+    void release(const std::string&) const override {}
     [[nodiscard]] Result<void> checkFinite(const std::string&) const override { return {}; }
     [[nodiscard]] Result<text::TokenizerSpec> tokenizerSpec() const override {
         return fail(ErrorCode::BadInput, "a random model has no tokenizer");
