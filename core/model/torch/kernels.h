@@ -23,6 +23,10 @@ void useWideVectors(bool use);
 [[nodiscard]] const AttentionKernels& attentionKernels();
 template <class T>
 [[nodiscard]] const RowKernels<T>& rowKernels();
+template <>
+[[nodiscard]] const RowKernels<float>& rowKernels<float>();
+template <>
+[[nodiscard]] const RowKernels<Bf16>& rowKernels<Bf16>();
 
 /// out = weight · round(x · rsqrt(mean(x²) + eps)), mean in float32. x, out [N, E], weight [E] of x's type; a float32
 /// weight beside bfloat16 x is multiplied before the one rounding (Gemma).

@@ -8,6 +8,23 @@
 using namespace lpes;
 using namespace lpes::model;
 
+namespace {
+
+/// SmolLM2-135M's sizes.
+ModelConfig smallModel() {
+    ModelConfig config;
+    config.numLayers = 30;
+    config.hiddenSize = 576;
+    config.numHeads = 9;
+    config.numKvHeads = 3;
+    config.headDim = 64;
+    config.intermediateSize = 1536;
+    config.vocabSize = 49152;
+    return config;
+}
+
+}  // namespace
+
 TEST(ComputeTypes, ReadsEverySpelling) {
     EXPECT_EQ(parseComputeType("auto").value(), std::optional<ComputeType>{});
     EXPECT_EQ(parseComputeType("float32").value(), ComputeType::Float32);
@@ -23,14 +40,7 @@ TEST(ComputeTypes, RefusesOthersAsUsage) {
 }
 
 TEST(MemoryEstimates, FollowShapesAndComputeType) {
-    ModelConfig config;
-    config.numLayers = 30;
-    config.hiddenSize = 576;
-    config.numHeads = 9;
-    config.numKvHeads = 3;
-    config.headDim = 64;
-    config.intermediateSize = 1536;
-    config.vocabSize = 49152;
+    ModelConfig config = smallModel();
     config.parameters = 134'515'008;
     EXPECT_EQ(estimateWeightBytes(config, ComputeType::BFloat16), 269'030'016);
     EXPECT_EQ(estimateKvCacheBytes(config, ComputeType::Float32, 1000), 2LL * 30 * 3 * 64 * 1000 * 4);
@@ -41,14 +51,7 @@ TEST(MemoryEstimates, FollowShapesAndComputeType) {
 }
 
 TEST(MemoryEstimates, FindTheLongestContextThatFits) {
-    ModelConfig config;
-    config.numLayers = 30;
-    config.hiddenSize = 576;
-    config.numHeads = 9;
-    config.numKvHeads = 3;
-    config.headDim = 64;
-    config.intermediateSize = 1536;
-    config.vocabSize = 49152;
+    ModelConfig config = smallModel();
     config.contextLength = 8192;
     const auto type = ComputeType::BFloat16;
     EXPECT_EQ(longestContext(config, type, estimateActivationBytes(config, type, 8192)), 8192);
