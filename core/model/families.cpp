@@ -74,6 +74,8 @@ std::vector<Family> declared() {
     gemma2.gemmaNorms = true;
     gemma2.activation = Activation::GeluTanh;
     gemma2.ggufTheta = 10000.0;
+    gemma2.ggufOmitsDefaults = true;
+    gemma2.capsAttention = true;
     all.push_back(gemma2);
 
     Family gemma3;

@@ -37,6 +37,8 @@ struct Family {
     int slidingPeriod = 0;
 
     bool ggufInterleavesHeads = false;  ///< GGUF reorders the rows of q and k for ggml's "normal" rotary kernel
+    bool ggufOmitsDefaults = false;     ///< GGUF files may leave out caps and window that configDefaults has
+    bool capsAttention = false;         ///< a soft cap on attention is part of the family
     double ggufTheta = 0.0;             ///< RoPE base that the family's GGUF files do not write; 0: they do
     double localTheta = 0.0;  ///< RoPE base of sliding layers where the file leaves it out; 0: one base for all
     double fullTheta = 0.0;   ///< the same for the other layers, in config.json

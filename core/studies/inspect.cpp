@@ -107,8 +107,8 @@ json memoryJson(const model::ModelConfig& config, model::ComputeType type) {
     const std::int64_t weights = model::estimateWeightBytes(config, type);
     json rows = json::array();
     for (const int tokens : lengths) {
-        const std::int64_t activations = model::estimateActivationBytes(config, type, tokens);
         const std::int64_t cache = model::estimateKvCacheBytes(config, type, tokens);
+        const std::int64_t activations = model::estimateActivationBytes(config, type, tokens) - cache;
         rows.push_back({{"dtype", model::computeTypeName(type)},
                         {"tokens", tokens},
                         {"weight_bytes", weights},

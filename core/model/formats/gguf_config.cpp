@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "core/model/formats/gguf_fields.h"
@@ -149,16 +150,35 @@ void readHeads(GgufFields& fields, const Family& family, const std::string& arch
     }
 }
 
+/// A number of the file, or what its family has where converters leave it out (the same defaults as in config.json,
+/// and as llama.cpp has them in its code); 0 where there is neither.
+double valueOr(GgufFields& fields, const std::string& key, const Family& family, const char* configKey,
+               const char* field, ModelConfig& config) {
+    if (const GgufValue* value = fields.find(key); value != nullptr) {
+        if (value->integer()) return fields.integer(key, 0, kMaxContext);
+        return fields.number(key, 0.0, 1e9);
+    }
+    if (!family.ggufOmitsDefaults) return 0.0;
+    const double assumed = nlohmann::json::parse(family.configDefaults).value(configKey, 0.0);
+    if (assumed != 0.0) config.origins[field] = fmt::format("absent: {}, as {} models have it", assumed, family.name);
+    return assumed;
+}
+
 /// Which layers slide: the file's own list or period, else the family's (llama.cpp has the periods in its code).
 void readSliding(GgufFields& fields, const Family& family, const std::string& arch, ModelConfig& config) {
     const std::string windowKey = arch + ".attention.sliding_window";
-    if (family.sliding == Family::Sliding::None || !fields.has(windowKey)) return;
-    const int window = fields.integer(windowKey, 0, kMaxContext);
+    if (family.sliding == Family::Sliding::None) return;
+    const auto window =
+        static_cast<int>(valueOr(fields, windowKey, family, "sliding_window", "sliding_window", config));
     if (fields.error() || window == 0) return;
     const auto layers = static_cast<std::size_t>(config.numLayers);
     std::vector<bool> sliding(layers, family.sliding != Family::Sliding::UpperLayers);
     int period = family.slidingPeriod;
     const std::string patternKey = arch + ".attention.sliding_window_pattern";
+    if (family.sliding == Family::Sliding::UpperLayers && !fields.has(patternKey)) {
+        return fields.refuse(ErrorCode::Unsupported, windowKey,
+                             fmt::format("the file does not say which layers of {} slide", arch));
+    }
     if (const GgufValue* pattern = fields.find(patternKey); pattern != nullptr) {
         if (pattern->type == GgufValue::Type::Array) {
             if (pattern->elementType != GgufValue::Type::Bool || pattern->count != layers) {
@@ -177,7 +197,7 @@ void readSliding(GgufFields& fields, const Family& family, const std::string& ar
     if (std::find(sliding.begin(), sliding.end(), true) == sliding.end()) return;
     config.slidingWindow = window;
     config.slidingLayers = std::move(sliding);
-    config.origins["sliding_window"] = windowKey;
+    config.origins.try_emplace("sliding_window", windowKey);
 }
 
 void readScalesAndCaps(GgufFields& fields, const Family& family, const std::string& arch, ModelConfig& config) {
@@ -197,11 +217,15 @@ void readScalesAndCaps(GgufFields& fields, const Family& family, const std::stri
     } else {
         config.origins["attention_scale"] = "1/√(head dim)";
     }
-    const auto cap = [&](const char* key, double& target) {
-        if (fields.has(arch + key)) target = fields.number(arch + key, 0.0, 1e9);
-    };
-    cap(".attn_logit_softcapping", config.attentionSoftcap);
-    cap(".final_logit_softcapping", config.logitSoftcap);
+    config.logitSoftcap =
+        valueOr(fields, arch + ".final_logit_softcapping", family, "final_logit_softcapping", "logit_softcap", config);
+    const std::string capKey = arch + ".attn_logit_softcapping";
+    if (family.capsAttention) {
+        config.attentionSoftcap =
+            valueOr(fields, capKey, family, "attn_logit_softcapping", "attention_softcap", config);
+    } else if (fields.has(capKey)) {
+        config.warnings.push_back(fmt::format("{} is ignored: {} has no cap on attention", capKey, arch));
+    }
 }
 
 void readVocabularySize(GgufFields& fields, const GgufFile& gguf, const std::string& arch, ModelConfig& config) {

@@ -58,7 +58,8 @@ class RopeReader {
         keepBlock(rope);
         if (m_fields.error()) return;
         if (m_family.localTheta > 0.0 && !m_config.slidingLayers.empty()) readSliding();
-        if (readLists(rope) || m_fields.error()) return;
+        if (m_fields.error()) return;
+        if (readLists(rope)) return refuseScalingBesideLists();
         readType(rope);
     }
 
@@ -139,6 +140,21 @@ class RopeReader {
             ratio <= 1.0 ? 1.0 : std::sqrt(1.0 + std::log(ratio) / std::log(static_cast<double>(rope.originalContext)));
         rope.attentionFactorOrigin = "computed: √(1 + ln(context ratio) / ln(original context))";
         return true;
+    }
+
+    /// llama.cpp would do both; models are made with one or the other.
+    void refuseScalingBesideLists() {
+        const std::string typeKey = key(".rope.scaling.type");
+        const auto type = m_fields.string(typeKey);
+        if (type && *type != "none" && *type != "longrope") {
+            return m_fields.refuse(ErrorCode::Unsupported, typeKey,
+                                   "scaling beside factors per frequency (rope_freqs, rope_factors) is not supported");
+        }
+        for (const char* name : {".rope.scaling.factor", ".rope.scale_linear"}) {
+            if (!m_fields.has(key(name)) || m_fields.number(key(name), kMinRopeFactor, kMaxRopeFactor) == 1.0) continue;
+            return m_fields.refuse(ErrorCode::Unsupported, key(name),
+                                   "a factor beside factors per frequency (rope_freqs, rope_factors) is not supported");
+        }
     }
 
     void readType(RopeConfig& rope) {

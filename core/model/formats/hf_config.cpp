@@ -199,8 +199,12 @@ void readScalesAndCaps(JsonFields& fields, const Family& family, ModelConfig& co
     if (!family.gemmaNorms) return;
     config.attentionScale = 1.0 / std::sqrt(fields.number("query_pre_attn_scalar", 1e-3, 1e9));
     config.embeddingScale = std::sqrt(static_cast<double>(config.hiddenSize));
-    if (fields.has("attn_logit_softcapping"))
+    if (fields.has("attn_logit_softcapping") && family.capsAttention) {
         config.attentionSoftcap = fields.number("attn_logit_softcapping", 1e-3, 1e9);
+    } else if (fields.has("attn_logit_softcapping")) {
+        config.warnings.push_back(fmt::format(
+            "attn_logit_softcapping is ignored, as transformers ignores it: {} has no cap on attention", family.name));
+    }
     if (fields.has("final_logit_softcapping"))
         config.logitSoftcap = fields.number("final_logit_softcapping", 1e-3, 1e9);
 }

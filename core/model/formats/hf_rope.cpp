@@ -174,6 +174,7 @@ class RopeReader {
         double fraction = 1.0;
         const auto take = [&](JsonFields& from) {
             if (from.has("partial_rotary_factor")) fraction = from.number("partial_rotary_factor", 1e-3, 1.0);
+            rope.rotaryDim = 0;
             if (fraction == 1.0 || from.error()) return;
             if (m_family.architecture != Architecture::Phi3) {
                 return from.refuse(ErrorCode::Unsupported, "partial_rotary_factor",
@@ -205,7 +206,7 @@ class RopeReader {
         if (rope.type == Type::Yarn) {
             extended = rope.originalContext * rope.factor;
             origin = "original_max_position_embeddings × factor";
-        } else if ((rope.type == Type::Linear || rope.type == Type::Dynamic) && !m_config.slidingRope) {
+        } else if (rope.type == Type::Dynamic || (rope.type == Type::Linear && !m_config.slidingRope)) {
             extended = m_config.contextLength * rope.factor;
             origin = "max_position_embeddings × factor";
         }

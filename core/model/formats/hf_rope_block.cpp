@@ -49,13 +49,14 @@ const std::map<std::string, std::set<Type>>& knownSettings() {
 class BlockReader {
   public:
     BlockReader(JsonFields& fields, const json& block, const std::filesystem::path& file, std::string name,
-                const Family& family, const ModelConfig& config)
+                const Family& family, ModelConfig& config)
         : m_fields(fields),
           m_block(block),
           m_name(std::move(name)),
           m_inner(block, file, m_name + "."),
           m_family(family),
-          m_config(config) {}
+          m_config(config),
+          m_warnings(config.warnings) {}
 
     void read(RopeConfig& rope) {
         if (!m_block.is_object()) return m_fields.refuse(ErrorCode::BadInput, m_name, "an object is needed");
@@ -146,10 +147,17 @@ class BlockReader {
     }
 
     void readYarn(RopeConfig& rope) {
-        readOriginalContext(rope);
+        rope.factor = factor();
+        constexpr const char* kKey = "original_max_position_embeddings";
+        if (m_fields.has(kKey) || m_inner.has(kKey)) {
+            readOriginalContext(rope);
+        } else {
+            rope.originalContext = m_config.contextLength;
+            m_warnings.push_back(
+                fmt::format("{} has no {}: it is assumed to be max_position_embeddings {}, as transformers does",
+                            m_name, kKey, m_config.contextLength));
+        }
         if (m_inner.error() || m_fields.error()) return;
-        rope.factor =
-            m_inner.has("factor") ? factor() : static_cast<double>(m_config.contextLength) / rope.originalContext;
         if (m_inner.has("beta_fast")) rope.betaFast = m_inner.number("beta_fast", 1e-3, 1e6);
         if (m_inner.has("beta_slow")) rope.betaSlow = m_inner.number("beta_slow", 1e-3, 1e6);
         rope.truncate = m_inner.flag("truncate").value_or(true);
@@ -226,12 +234,13 @@ class BlockReader {
     JsonFields m_inner;
     const Family& m_family;
     const ModelConfig& m_config;
+    std::vector<std::string>& m_warnings;
 };
 
 }  // namespace
 
 void readRopeBlock(JsonFields& fields, const json& block, const std::filesystem::path& file, const std::string& name,
-                   const Family& family, const ModelConfig& config, RopeConfig& rope) {
+                   const Family& family, ModelConfig& config, RopeConfig& rope) {
     BlockReader(fields, block, file, name, family, config).read(rope);
 }
 

@@ -283,7 +283,7 @@ at::ScalarType scalarType(ComputeType type) {
     return at::kFloat;
 }
 
-std::vector<std::int64_t> bytesByLayer(const WeightSource& source, ComputeType type) {
+std::vector<std::int64_t> bytesByLayer(const WeightSource& source, ComputeType type, bool onSeveralDevices) {
     const auto width = static_cast<std::int64_t>(c10::elementSize(scalarType(type)));
     std::vector<std::int64_t> bytes(static_cast<std::size_t>(source.config().numLayers), 0);
     for (const std::string& name : source.names()) {
@@ -291,7 +291,8 @@ std::vector<std::int64_t> bytesByLayer(const WeightSource& source, ComputeType t
         if (name.rfind("layer.", 0) == 0) layer = static_cast<std::size_t>(std::stoi(name.substr(6)));
         bytes[layer] += elements(*source.find(name)) * width;
         // A tied head is at the other end: a model on several devices has its embedding twice.
-        if (name == "embedding" && source.config().tiedHead) bytes.back() += elements(*source.find(name)) * width;
+        if (name == "embedding" && source.config().tiedHead && onSeveralDevices)
+            bytes.back() += elements(*source.find(name)) * width;
     }
     return bytes;
 }

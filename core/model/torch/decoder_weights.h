@@ -73,6 +73,7 @@ struct DecoderWeights {
                                                         ProgressObserver& observer, const std::stop_token& stop);
 
 /// Bytes of every tensor in the compute type by the layer that it is with (as in DecoderWeights::devices): [L].
-[[nodiscard]] std::vector<std::int64_t> bytesByLayer(const WeightSource& source, ComputeType type);
+[[nodiscard]] std::vector<std::int64_t> bytesByLayer(const WeightSource& source, ComputeType type,
+                                                     bool onSeveralDevices);
 
 }  // namespace lpes::model

@@ -59,18 +59,29 @@ Result<std::vector<Placement>> parseDevices(const std::string& text, int gpus) {
 
 std::vector<at::Device> spreadLayers(const Placement& placement, const std::vector<std::int64_t>& freeBytes,
                                      const std::vector<std::int64_t>& layerBytes) {
-    std::vector<at::Device> devices;
-    std::size_t current = 0;
-    std::int64_t left = freeBytes.front() - freeBytes.front() / 10;
-    for (const std::int64_t bytes : layerBytes) {
-        while (bytes > left) {
-            if (++current == placement.size()) return {};
-            left = freeBytes[current] - freeBytes[current] / 10;
+    const auto filled = [&](std::size_t gpus, double share) -> std::vector<at::Device> {
+        const auto room = [&](std::size_t gpu) { return share * static_cast<double>(freeBytes[gpu]); };
+        std::vector<at::Device> devices;
+        std::size_t current = 0;
+        double left = room(0);
+        for (const std::int64_t bytes : layerBytes) {
+            while (static_cast<double>(bytes) > left) {
+                if (++current == gpus) return {};
+                left = room(current);
+            }
+            left -= static_cast<double>(bytes);
+            devices.push_back(placement[current]);
         }
-        left -= bytes;
-        devices.push_back(placement[current]);
+        return devices;
+    };
+    constexpr int kLeast = 10, kMost = 90;  // percent of a GPU's free memory
+    for (std::size_t gpus = 1; gpus <= placement.size(); ++gpus) {
+        for (int percent = kLeast; percent <= kMost; ++percent) {
+            auto devices = filled(gpus, percent / 100.0);
+            if (!devices.empty()) return devices;
+        }
     }
-    return devices;
+    return {};
 }
 
 }  // namespace lpes::model

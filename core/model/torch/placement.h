@@ -19,8 +19,9 @@ using Placement = std::vector<at::Device>;
 /// that names a device twice.
 [[nodiscard]] Result<std::vector<Placement>> parseDevices(const std::string& text, int gpus);
 
-/// Which device each layer is on: as few of `placement` as hold `layerBytes` in the order given, each filled up to
-/// `freeBytes` less a tenth, which is left for activations. Empty where the layers do not fit.
+/// Which device each layer is on: as few of `placement` as hold `layerBytes` in the order given, filled to equal shares
+/// of their `freeBytes`, so that caches and activations find room on each; at least a tenth is left. Empty where the
+/// layers do not fit.
 [[nodiscard]] std::vector<at::Device> spreadLayers(const Placement& placement,
                                                    const std::vector<std::int64_t>& freeBytes,
                                                    const std::vector<std::int64_t>& layerBytes);

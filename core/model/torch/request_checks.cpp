@@ -40,6 +40,22 @@ Result<void> checkMemoryFor(std::size_t tokens, bool cached, const ModelConfig& 
                     tokens, needed >> 20, *available >> 20, longestContext(config, type, *available)));
 }
 
+Result<void> checkGradientMemory(std::size_t tokens, const ModelConfig& config, ComputeType type) {
+    const auto count = static_cast<int>(tokens);
+    double needed = static_cast<double>(estimateActivationBytes(config, type, count)) * config.numLayers;
+    for (int layer = 0; layer < config.numLayers; ++layer) {
+        if (config.attentionSoftcap == 0.0 && !config.slides(layer)) continue;
+        // Scores, capped scores and shares, in float32.
+        needed += 3.0 * 4.0 * config.numHeads * static_cast<double>(tokens) * static_cast<double>(tokens);
+    }
+    const auto available = availableMemory();
+    if (!available || needed <= static_cast<double>(*available)) return {};
+    return fail(ErrorCode::OutOfMemory,
+                fmt::format("differentiating a prompt of {} tokens needs about {:.0f} MiB and {} MiB are free; use a "
+                            "shorter prompt",
+                            tokens, needed / (1 << 20), *available >> 20));
+}
+
 Result<void> checkScoredPrompt(const ScoredPrompt& prompt, const ModelConfig& config) {
     if (auto r = checkIds(prompt.prompt, "prompt", config); !r) return r;
     if (auto r = checkIds(prompt.answer, "answer", config); !r) return r;

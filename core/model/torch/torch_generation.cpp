@@ -41,7 +41,15 @@ double largestDifference(const std::vector<float>& a, const std::vector<float>& 
 
 /// Half a unit in the last place just below 1: the most that rounding to the compute type may move cos or sin.
 double tableRounding(ComputeType type) {
-    return type == ComputeType::BFloat16 ? 0x1p-9 : 0x1p-25;
+    switch (type) {
+        case ComputeType::BFloat16:
+            return 0x1p-9;
+        case ComputeType::Float16:
+            return 0x1p-12;
+        case ComputeType::Float32:
+            return 0x1p-25;
+    }
+    return 0x1p-25;
 }
 
 }  // namespace

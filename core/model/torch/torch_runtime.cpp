@@ -52,8 +52,9 @@ Result<std::vector<at::Device>> placeLayers(const WeightSource& weights, const P
         if (!memory) return fail(memory.error());
         freeBytes.push_back(memory->freeBytes);
     }
-    const std::vector<std::int64_t> bytes = bytesByLayer(weights, type);
-    std::vector<at::Device> devices = spreadLayers(placement, freeBytes, bytes);
+    const std::vector<std::int64_t> bytes = bytesByLayer(weights, type, false);
+    std::vector<at::Device> devices = spreadLayers({placement.front()}, {freeBytes.front()}, bytes);
+    if (devices.empty()) devices = spreadLayers(placement, freeBytes, bytesByLayer(weights, type, true));
     if (!devices.empty()) return devices;
     const auto sum = [](const std::vector<std::int64_t>& values) {
         return std::accumulate(values.begin(), values.end(), std::int64_t{0});
@@ -83,10 +84,14 @@ std::string libTorchVersion() {
 std::string deviceDescription(const std::string& device) {
     if (device == "cpu") return processor().description();
     std::string names;
-    for (const Gpu& gpu : discoverGpus().gpus) {
-        const std::string index = fmt::format("cuda:{}", gpu.index);
-        if (device != "cuda" && device.find(index) == std::string::npos) continue;
-        names += fmt::format("{}{} {}", names.empty() ? "" : ", ", index, gpu.name);
+    const auto placements = parseDevices(device, static_cast<int>(discoverGpus().gpus.size()));
+    for (const Placement& placement : placements ? *placements : std::vector<Placement>()) {
+        for (const at::Device& used : placement) {
+            for (const Gpu& gpu : discoverGpus().gpus) {
+                if (gpu.index != used.index()) continue;
+                names += fmt::format("{}cuda:{} {}", names.empty() ? "" : ", ", gpu.index, gpu.name);
+            }
+        }
     }
     return names.empty() ? device : fmt::format("{} (driver {})", names, discoverGpus().driverVersion);
 }

@@ -163,6 +163,7 @@ Result<AttentionProbe> TorchSession::attentionOfLastToken(std::span<const TokenI
                                                           std::stop_token stop) {
     if (auto r = checkIds(prompt, "prompt", config()); !r) return fail(r.error());
     if (auto r = checkLength(prompt.size(), "prompt", config()); !r) return fail(r.error());
+    if (auto r = checkMemory(prompt.size(), false); !r) return fail(r.error());
     if (auto r = checkSpans(spans, prompt.size()); !r) return fail(r.error());
     if (auto r = rope::checkScales(scales, config().numLayers); !r) return fail(r.error());
     return computing("measuring attention", m_threads, [&]() -> Result<AttentionProbe> {
@@ -180,6 +181,7 @@ Result<RepresentationComparison> TorchSession::compareRepresentations(std::span<
                                                                       const LayerScales& scales, std::stop_token stop) {
     if (auto r = checkIds(prompt, "prompt", config()); !r) return fail(r.error());
     if (auto r = checkLength(prompt.size(), "prompt", config()); !r) return fail(r.error());
+    if (auto r = checkMemory(prompt.size(), false); !r) return fail(r.error());
     for (const LayerScales* checked : {&reference, &scales}) {
         if (auto r = rope::checkScales(*checked, config().numLayers); !r) return fail(r.error());
     }
@@ -213,6 +215,7 @@ Result<std::shared_ptr<const RepresentationReference>> TorchSession::referenceRe
     std::span<const TokenId> prompt, const LayerScales& scales, std::stop_token stop) {
     if (auto r = checkIds(prompt, "prompt", config()); !r) return fail(r.error());
     if (auto r = checkLength(prompt.size(), "prompt", config()); !r) return fail(r.error());
+    if (auto r = checkMemory(prompt.size(), false); !r) return fail(r.error());
     if (auto r = rope::checkScales(scales, config().numLayers); !r) return fail(r.error());
     return computing("keeping representations", m_threads,
                      [&]() -> Result<std::shared_ptr<const RepresentationReference>> {
@@ -234,9 +237,12 @@ Result<std::shared_ptr<const RepresentationReference>> TorchSession::referenceRe
 Result<std::vector<PromptProbe>> TorchSession::probePrompts(std::span<const ProbedPrompt> batch,
                                                             const LayerScales& scales, std::stop_token stop) {
     if (batch.empty()) return fail(ErrorCode::Usage, "there are no prompts to probe; give at least one");
+    std::size_t tokensInAll = 0;
     for (const ProbedPrompt& item : batch) {
         if (auto r = checkProbedPrompt(item); !r) return fail(r.error());
+        tokensInAll += item.prompt.size();
     }
+    if (auto r = checkMemory(tokensInAll, false); !r) return fail(r.error());
     if (auto r = rope::checkScales(scales, config().numLayers); !r) return fail(r.error());
     return computing("probing prompts", m_threads, [&]() -> Result<std::vector<PromptProbe>> {
         std::vector<std::span<const TokenId>> prompts;
@@ -301,6 +307,9 @@ Result<ScaleGradient> TorchSession::scaleGradient(const ScoredPrompt& prompt, co
         return fail(ErrorCode::Usage, "there are no scales to differentiate; give one per layer (1 = unchanged)");
     }
     if (auto r = rope::checkScales(scales, config().numLayers); !r) return fail(r.error());
+    if (auto r = checkGradientMemory(prompt.prompt.size() + prompt.answer.size(), config(), m_model->type); !r) {
+        return fail(r.error());
+    }
     return guarded("differentiating the scales", [&]() -> Result<ScaleGradient> {
         at::set_num_threads(m_threads);
         const c10::InferenceMode off(false);

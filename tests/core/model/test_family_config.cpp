@@ -2,8 +2,11 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <span>
 
 #include "core/model/families.h"
+#include "core/model/formats/gguf.h"
+#include "core/model/formats/gguf_config.h"
 #include "core/model/formats/hf_config.h"
 #include "tests/core/model/model_testing.h"
 
@@ -248,6 +251,84 @@ TEST(FamilyConfig, ABaseIsAssumedOnlyWhereNoOtherWasPossibleAndItIsSaid) {
     config["transformers_version"] = "4.31.0";
     config["model_type"] = "qwen2";
     EXPECT_REFUSED(error(config), ErrorCode::BadInput, HasSubstr("rope_theta"));
+}
+
+TEST(FamilyConfig, YarnWithoutItsOriginalContextTakesTransformersAndSaysSo) {
+    json config = base("llama");
+    config["rope_scaling"] = {{"type", "yarn"}, {"factor", 4.0}};
+    const ModelConfig read = draftOf(config).config;
+    EXPECT_EQ(read.rope.originalContext, 512);
+    EXPECT_EQ(read.contextLength, 2048);
+    EXPECT_THAT(read.warnings, ElementsAre(HasSubstr("assumed to be max_position_embeddings 512")));
+    config["rope_scaling"]["original_max_position_embeddings"] = 256;
+    EXPECT_TRUE(draftOf(config).config.warnings.empty());
+}
+
+TEST(FamilyConfig, Gemma3HasNoCapOnAttentionWhateverItsFileSays) {
+    json config = base("gemma3_text");
+    config["attn_logit_softcapping"] = 5.0;
+    config["final_logit_softcapping"] = 7.0;
+    config["rope_local_base_freq"] = 1e4;
+    const ModelConfig read = draftOf(config).config;
+    EXPECT_EQ(read.attentionSoftcap, 0.0);
+    EXPECT_EQ(read.logitSoftcap, 7.0);
+    EXPECT_THAT(read.warnings, ElementsAre(HasSubstr("attn_logit_softcapping is ignored")));
+}
+
+namespace {
+
+/// A golden GGUF file, its metadata to be edited.
+struct Golden {
+    explicit Golden(const char* name)
+        : path(std::filesystem::path(LPES_TEST_DATA) / "golden" / "families" / name), bytes(readBytes(path)) {
+        file = readGguf(std::as_bytes(std::span(bytes)), path).value();
+    }
+    std::filesystem::path path;
+    std::string bytes;
+    GgufFile file;
+};
+
+}  // namespace
+
+TEST(FamilyGguf, Gemma2HasItsCapsAndWindowWhereTheFileLeavesThemOut) {
+    Golden golden("gemma2.gguf");
+    EXPECT_EQ(readGgufConfig(golden.file, golden.path)->config.attentionSoftcap, 5.0);
+    for (const char* key :
+         {"gemma2.attn_logit_softcapping", "gemma2.final_logit_softcapping", "gemma2.attention.sliding_window"}) {
+        ASSERT_EQ(golden.file.values.erase(key), 1u) << key;
+    }
+    const auto draft = readGgufConfig(golden.file, golden.path);
+    ASSERT_TRUE(draft.has_value()) << draft.error().text();
+    EXPECT_EQ(draft->config.attentionSoftcap, 50.0);
+    EXPECT_EQ(draft->config.logitSoftcap, 30.0);
+    EXPECT_EQ(draft->config.slidingWindow, 4096);
+    EXPECT_THAT(draft->config.slidingLayers, ElementsAre(true, false, true));
+    EXPECT_THAT(draft->config.origins.at("sliding_window"), HasSubstr("absent"));
+    EXPECT_THAT(draft->config.warnings, ElementsAre(HasSubstr("assumed to be 10000")));
+}
+
+TEST(FamilyGguf, ScalingBesideFactorsPerFrequencyIsRefused) {
+    for (const char* name : {"llama31.gguf", "phi3_longrope.gguf"}) {
+        Golden golden(name), linear("llama_yarn.gguf");
+        const std::string arch = name[0] == 'l' ? "llama" : "phi3";
+        ASSERT_TRUE(readGgufConfig(golden.file, golden.path).has_value());
+        golden.file.values[arch + ".rope.scaling.factor"] = linear.file.values.at("llama.rope.scaling.factor");
+        auto draft = readGgufConfig(golden.file, golden.path);
+        ASSERT_FALSE(draft.has_value());
+        EXPECT_REFUSED(draft.error(), ErrorCode::Unsupported, HasSubstr(".rope.scaling.factor"));
+        golden.file.values[arch + ".rope.scaling.type"] = linear.file.values.at("llama.rope.scaling.type");
+        draft = readGgufConfig(golden.file, golden.path);
+        ASSERT_FALSE(draft.has_value());
+        EXPECT_REFUSED(draft.error(), ErrorCode::Unsupported, HasSubstr("'yarn'"));
+    }
+}
+
+TEST(FamilyGguf, AWindowOfQwenWithoutItsLayersIsRefused) {
+    Golden golden("qwen3.gguf"), window("phi3.gguf");
+    golden.file.values["qwen3.attention.sliding_window"] = window.file.values.at("phi3.attention.sliding_window");
+    const auto draft = readGgufConfig(golden.file, golden.path);
+    ASSERT_FALSE(draft.has_value());
+    EXPECT_REFUSED(draft.error(), ErrorCode::Unsupported, HasSubstr("qwen3.attention.sliding_window"));
 }
 
 TEST(RopeFrequencies, AreThoseOfTransformersForEveryTypeAndLength) {

@@ -34,11 +34,12 @@ TEST(Devices, ThatAreNoneAreRefusedByName) {
     EXPECT_THAT(parseDevices("cuda:1+cuda:1", 2).error().message, testing::HasSubstr("twice"));
 }
 
-TEST(Layers, FillOneGpuBeforeTheNext) {
+TEST(Layers, TakeFewGpusAndFillThemAlike) {
     const std::vector<std::int64_t> layers(4, 10);
     EXPECT_THAT(spreadLayers({gpu(0), gpu(1)}, {100, 100}, layers), ElementsAre(gpu(0), gpu(0), gpu(0), gpu(0)));
-    EXPECT_THAT(spreadLayers({gpu(0), gpu(1)}, {24, 100}, layers), ElementsAre(gpu(0), gpu(0), gpu(1), gpu(1)));
-    EXPECT_THAT(spreadLayers({gpu(0), gpu(1), gpu(2)}, {12, 5, 100}, layers),
+    EXPECT_THAT(spreadLayers({gpu(0), gpu(1)}, {30, 30}, layers), ElementsAre(gpu(0), gpu(0), gpu(1), gpu(1)));
+    EXPECT_THAT(spreadLayers({gpu(0), gpu(1)}, {20, 40}, layers), ElementsAre(gpu(0), gpu(1), gpu(1), gpu(1)));
+    EXPECT_THAT(spreadLayers({gpu(0), gpu(1), gpu(2)}, {12, 5, 40}, layers),
                 ElementsAre(gpu(0), gpu(2), gpu(2), gpu(2)));
     EXPECT_TRUE(spreadLayers({gpu(0), gpu(1)}, {24, 12}, layers).empty());
 }
