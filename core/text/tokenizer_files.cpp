@@ -10,6 +10,7 @@
 
 #include "core/base/files.h"
 #include "core/text/oniguruma_pattern.h"
+#include "core/text/read_guard.h"
 #include "core/text/sentencepiece_model.h"
 #include "core/text/spec_checks.h"
 #include "core/text/tokenizer.h"
@@ -180,17 +181,11 @@ Result<TokenizerSpec> readModelFolder(const std::filesystem::path& folder) {
 }  // namespace
 
 Result<TokenizerSpec> readSentencePieceModel(const std::filesystem::path& folder) {
-    try {
+    return readGuarded(folder, [&] {
         auto spec = readModelFolder(folder);
         if (!spec && spec.error().context.empty()) spec.error().context = (folder / "tokenizer.model").string();
         return spec;
-    } catch (const std::bad_alloc&) {
-        return fail(ErrorCode::OutOfMemory, "There is no memory for the vocabulary; close other programs.");
-    } catch (const std::exception& error) {
-        return fail(ErrorCode::BadInput,
-                    fmt::format("{} could not be read; fetch the tokenizer files again.", folder.string()),
-                    error.what());
-    }
+    });
 }
 
 Result<TokenizerSpec> readTokenizerFiles(const std::filesystem::path& folder) {

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "core/text/byte_alphabet.h"
+#include "core/text/read_guard.h"
 #include "core/text/spec_checks.h"
 #include "core/text/tokenizer.h"
 #include "core/text/tokenizer_json_steps.h"
@@ -213,15 +214,7 @@ Result<TokenizerSpec> readFolder(const std::filesystem::path& folder) {
 }  // namespace
 
 Result<TokenizerSpec> readTokenizerJson(const std::filesystem::path& folder) {
-    try {
-        return readFolder(folder);
-    } catch (const std::bad_alloc&) {
-        return fail(ErrorCode::OutOfMemory, "There is no memory for the vocabulary; close other programs.");
-    } catch (const std::exception& error) {
-        return fail(ErrorCode::BadInput,
-                    fmt::format("{} could not be read; fetch the tokenizer files again.", folder.string()),
-                    error.what());
-    }
+    return readGuarded(folder, [&] { return readFolder(folder); });
 }
 
 }  // namespace lpes::text

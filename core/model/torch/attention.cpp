@@ -36,10 +36,6 @@ AttentionWay wayFor(const at::Tensor& q) {
 constexpr std::int64_t kMostScores = std::int64_t{1} << 24;
 constexpr std::int64_t kMostWrittenQueries = 256;
 
-at::Tensor capped(const at::Tensor& scores, double softcap) {
-    return softcap > 0.0 ? at::tanh(scores / softcap).mul_(softcap) : scores;
-}
-
 /// One part: q [H, N, D], k, v [K, M, D] → out [N, H·D].
 void writtenAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionRule& rule,
                       const at::Tensor& out) {
@@ -54,7 +50,7 @@ void writtenAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor
         const auto seen = [&](const at::Tensor& all) { return all.narrow(1, begin, end - begin).to(at::kFloat); };
         const at::Tensor grouped =
             q.narrow(1, first, rows).to(at::kFloat).reshape({kvHeads, group * rows, headDim}) * rule.scale;
-        const at::Tensor scores = capped(at::bmm(grouped, seen(k).transpose(1, 2)), rule.softcap);
+        const at::Tensor scores = softcapped(at::bmm(grouped, seen(k).transpose(1, 2)), rule.softcap);
         // Row i of the block sees its keys up to past + first + i, which is column (past + first − begin) + i.
         const std::int64_t diagonal = past + first - begin;
         at::Tensor hidden = at::ones({rows, end - begin}, q.options().dtype(at::kBool)).triu(diagonal + 1);
@@ -118,6 +114,10 @@ void rowAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
 
 }  // namespace
 
+at::Tensor softcapped(const at::Tensor& values, double cap) {
+    return cap > 0.0 ? at::tanh(values / cap) * cap : values;
+}
+
 void useAttention(AttentionWay way) {
     allowedWay() = way;
 }
@@ -155,7 +155,7 @@ at::Tensor lastRowProbabilities(const at::Tensor& q, const at::Tensor& k, const 
     const std::int64_t begin = rule.firstKey(keys - 1);
     const at::Tensor grouped = q.reshape({kvHeads, heads / kvHeads, headDim}).to(at::kFloat);
     const at::Tensor seen = k.narrow(1, begin, keys - begin).to(at::kFloat);
-    const at::Tensor scores = capped(at::matmul(grouped, seen.transpose(1, 2)) * rule.scale, rule.softcap);
+    const at::Tensor scores = softcapped(at::matmul(grouped, seen.transpose(1, 2)) * rule.scale, rule.softcap);
     return at::constant_pad_nd(at::softmax(scores, -1).view({heads, keys - begin}), {begin, 0});
 }
 

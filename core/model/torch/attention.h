@@ -30,6 +30,9 @@ void causalAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
 enum class AttentionWay { Tiles, Blocks, LibTorch };
 void useAttention(AttentionWay way);
 
+/// cap·tanh(values / cap); the values themselves where cap is 0.
+[[nodiscard]] at::Tensor softcapped(const at::Tensor& values, double cap);
+
 /// Probabilities of the last query: q [H, D] (after rotation), k [K, S, D] → [H, S] float32, softmax in float32; 0 for
 /// keys that the window hides.
 [[nodiscard]] at::Tensor lastRowProbabilities(const at::Tensor& q, const at::Tensor& k, const AttentionRule& rule);

@@ -175,10 +175,6 @@ AttentionRule attentionRule(const ModelConfig& config, int layer) {
     return {config.attentionScale, config.attentionSoftcap, config.slides(layer) ? config.slidingWindow : 0};
 }
 
-at::Tensor softcapped(const at::Tensor& values, double cap) {
-    return cap > 0.0 ? at::tanh(values / cap) * cap : values;
-}
-
 at::Tensor Decoder::logits(const at::Tensor& hidden) const {
     const at::Tensor normed = at::empty_like(hidden);
     kernels::rmsNorm(hidden, m_weights.finalNorm, m_config.rmsNormEps, normed);

@@ -26,8 +26,6 @@ class Workspace {
     enum Slot { kNormed, kQ, kK, kV, kQkv0, kQkv1, kQkv2, kAttended, kGate, kUp, kActivated, kDelta, kLogits, kSlots };
     /// A contiguous tensor of that shape; its content is whatever the slot held on that device.
     [[nodiscard]] at::Tensor take(Slot slot, at::IntArrayRef shape, const at::TensorOptions& options);
-    /// Gives the memory back.
-    void clear() { m_buffers.clear(); }
     [[nodiscard]] BlockAttentionScratch& attention() { return m_attention; }
 
   private:
@@ -55,8 +53,6 @@ using AttentionObserver =
 
 /// What layer `layer` does with its scores.
 [[nodiscard]] AttentionRule attentionRule(const ModelConfig& config, int layer);
-/// cap·tanh(values / cap); the values themselves where cap is 0.
-[[nodiscard]] at::Tensor softcapped(const at::Tensor& values, double cap);
 
 /// The decoder's forward pass without gradients. Holds nothing but references: weights, workspace and tables outlive
 /// it.

@@ -3,17 +3,13 @@
 #include <ATen/ATen.h>
 
 namespace lpes::model::device_kernels {
-namespace {
 
-/// Norms the last dimension; a weight of another type is multiplied before the rounding.
 at::Tensor normed(const at::Tensor& x, const at::Tensor& weight, double eps) {
     const at::Tensor wide = x.to(at::kFloat);
     const at::Tensor unit = wide * at::rsqrt(wide.pow(2).mean({-1}, true) + eps);
     return weight.scalar_type() == x.scalar_type() ? weight * unit.to(x.scalar_type())
                                                    : (unit * weight).to(x.scalar_type());
 }
-
-}  // namespace
 
 void addRmsNorm(const at::Tensor& x, const at::Tensor& delta, const at::Tensor& weight, double eps,
                 const at::Tensor& out) {

@@ -12,6 +12,9 @@
 /// same roundings.
 namespace lpes::model::device_kernels {
 
+/// kernels::rmsNorm of the last dimension as a new tensor; differentiable, and for the CPU as well.
+[[nodiscard]] at::Tensor normed(const at::Tensor& x, const at::Tensor& weight, double eps);
+
 void addRmsNorm(const at::Tensor& x, const at::Tensor& delta, const at::Tensor& weight, double eps,
                 const at::Tensor& out);
 void normHeads(const at::Tensor& x, const at::Tensor& weight, double eps);

@@ -5,7 +5,9 @@
 
 #include <cmath>
 
+#include "core/model/torch/attention.h"
 #include "core/model/torch/decoder.h"
+#include "core/model/torch/device_kernels.h"
 #include "core/model/torch/stored_matrix.h"
 #include "core/model/torch/torch_errors.h"
 
@@ -23,14 +25,6 @@ std::vector<at::Tensor> projectAll(const at::Tensor& input, const std::vector<Pr
     std::vector<at::Tensor> outputs;
     for (const Projection& projection : projections) outputs.push_back(project(input, projection));
     return outputs;
-}
-
-/// Norms the last dimension; a float32 weight beside bfloat16 x is multiplied before the rounding.
-at::Tensor rmsNorm(const at::Tensor& x, const at::Tensor& weight, double eps) {
-    const at::Tensor wide = x.to(at::kFloat);
-    const at::Tensor normed = wide * at::rsqrt(wide.pow(2).mean({-1}, true) + eps);
-    const bool wideWeight = weight.scalar_type() != x.scalar_type();
-    return wideWeight ? (normed * weight).to(x.scalar_type()) : weight * normed.to(x.scalar_type());
 }
 
 /// [T, heads·D] → rotated [1, heads, T, D]; cos and sin [T, R/2] float32, the values from R on pass.
@@ -92,24 +86,27 @@ ScaleGradient differentiateScales(const ModelConfig& config, const DecoderWeight
         const at::Tensor angles = positions / scale[index] * frequencies;
         const at::Tensor cos = (angles.cos() * rope.attentionFactor).to(at::kFloat).to(device);
         const at::Tensor sin = (angles.sin() * rope.attentionFactor).to(at::kFloat).to(device);
-        const auto qkv = projectAll(rmsNorm(x, layer.attentionNorm, eps), layer.qkv, {queryWidth, keyWidth, keyWidth});
+        const auto qkv = projectAll(device_kernels::normed(x, layer.attentionNorm, eps), layer.qkv,
+                                    {queryWidth, keyWidth, keyWidth});
         at::Tensor queries = qkv[0].contiguous(), keys = qkv[1].contiguous();
         if (config.queryKeyNorm) {
-            queries = rmsNorm(queries.view({tokens, -1, headDim}), layer.queryNorm, eps).view({tokens, queryWidth});
-            keys = rmsNorm(keys.view({tokens, -1, headDim}), layer.keyNorm, eps).view({tokens, keyWidth});
+            queries = device_kernels::normed(queries.view({tokens, -1, headDim}), layer.queryNorm, eps)
+                          .view({tokens, queryWidth});
+            keys =
+                device_kernels::normed(keys.view({tokens, -1, headDim}), layer.keyNorm, eps).view({tokens, keyWidth});
         }
         const at::Tensor values = qkv[2].reshape({tokens, config.numKvHeads, headDim}).transpose(0, 1).unsqueeze(0);
         const at::Tensor attended = attention(rotated(queries, headDim, cos, sin), rotated(keys, headDim, cos, sin),
                                               values, attentionRule(config, index));
         at::Tensor delta = project(attended.squeeze(0).transpose(0, 1).reshape({tokens, queryWidth}), layer.output);
-        if (config.postNorms) delta = rmsNorm(delta, layer.postAttentionNorm, eps);
+        if (config.postNorms) delta = device_kernels::normed(delta, layer.postAttentionNorm, eps);
         x = x + delta;
-        const auto gateUp = projectAll(rmsNorm(x, layer.mlpNorm, eps), layer.gateUp, {inner, inner});
+        const auto gateUp = projectAll(device_kernels::normed(x, layer.mlpNorm, eps), layer.gateUp, {inner, inner});
         delta = project(activated(config.activation, gateUp[0]) * gateUp[1], layer.down);
-        if (config.postNorms) delta = rmsNorm(delta, layer.postMlpNorm, eps);
+        if (config.postNorms) delta = device_kernels::normed(delta, layer.postMlpNorm, eps);
         x = x + delta;
     }
-    const at::Tensor rows = rmsNorm(x.narrow(0, tokens - answers, answers), weights.finalNorm, eps);
+    const at::Tensor rows = device_kernels::normed(x.narrow(0, tokens - answers, answers), weights.finalNorm, eps);
     const at::Tensor logits = softcapped(project(rows, weights.head).to(at::kFloat), config.logitSoftcap);
     const at::Tensor logProbs = at::log_softmax(logits.cpu(), 1);
     const std::vector<std::int64_t> targets(prompt.answer.begin(), prompt.answer.end());

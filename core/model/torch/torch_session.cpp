@@ -307,8 +307,9 @@ Result<ScaleGradient> TorchSession::scaleGradient(const ScoredPrompt& prompt, co
         return fail(ErrorCode::Usage, "there are no scales to differentiate; give one per layer (1 = unchanged)");
     }
     if (auto r = rope::checkScales(scales, config().numLayers); !r) return fail(r.error());
-    if (auto r = checkGradientMemory(prompt.prompt.size() + prompt.answer.size(), config(), m_model->type); !r) {
-        return fail(r.error());
+    if (m_model->weights.devices.front().is_cpu()) {
+        const std::size_t tokens = prompt.prompt.size() + prompt.answer.size();
+        if (auto r = checkGradientMemory(tokens, config(), m_model->type); !r) return fail(r.error());
     }
     return guarded("differentiating the scales", [&]() -> Result<ScaleGradient> {
         at::set_num_threads(m_threads);

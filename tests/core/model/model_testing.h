@@ -30,6 +30,14 @@ inline Error refusal(const std::filesystem::path& path) {
     return source.error();
 }
 
+/// The failure of a reader that must not accept what it was given.
+template <class T>
+Error refusalOf(const Result<T>& read) {
+    if (!read) return read.error();
+    ADD_FAILURE() << "accepted";
+    return {};
+}
+
 /// A tensor in float32.
 inline std::vector<float> floats(const model::WeightSource& source, const std::string& name) {
     std::int64_t count = 1;
