@@ -1,33 +1,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string_view>
 
+#include "core/exporters/csv_text.h"
 #include "core/exporters/guarded_json.h"
 #include "core/exporters/profile.h"
 #include "core/rope/rope_config.h"
 
 namespace lpes::exporters {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-    constexpr std::string_view kBlank = " \t\r";
-    const std::size_t first = text.find_first_not_of(kBlank);
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
-}
-
-/// A whole number or a double in the C locale, whatever the process' locale is.
-template <class T>
-std::optional<T> number(std::string_view text) {
-    text = trimmed(text);
-    T value{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-    return value;
-}
 
 bool isHeader(std::string_view line) {
     const std::size_t comma = line.find(',');
@@ -42,8 +25,8 @@ class Table {
 
     Result<void> add(std::string_view line, int lineNumber) {
         const std::size_t comma = line.find(',');
-        const auto layer = comma == std::string_view::npos ? std::nullopt : number<int>(line.substr(0, comma));
-        const auto scale = comma == std::string_view::npos ? std::nullopt : number<double>(line.substr(comma + 1));
+        const auto layer = comma == std::string_view::npos ? std::nullopt : csvNumber<int>(line.substr(0, comma));
+        const auto scale = comma == std::string_view::npos ? std::nullopt : csvNumber<double>(line.substr(comma + 1));
         if (!layer || *layer < 0 || *layer >= kMaxProfileLayers || !scale) {
             return bad(
                 fmt::format("line {} is {}; it must be LAYER,SCALE with a layer from 0 to {} and a decimal point",
@@ -93,20 +76,15 @@ std::string toCsv(const Profile& profile) {
 
 Result<LoadedProfile> profileFromCsv(const std::string& text, const std::string& origin) {
     Table table(origin);
-    std::string_view rest = text;
-    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-    if (rest.starts_with(kByteOrderMark)) rest.remove_prefix(kByteOrderMark.size());
     bool first = true;
-    for (int lineNumber = 1; !rest.empty(); ++lineNumber) {
-        const std::size_t end = rest.find('\n');
-        const std::string_view line = trimmed(rest.substr(0, end));
-        rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-        if (line.empty() || (first && isHeader(line))) {
-            first = first && line.empty();
+    CsvLines lines(text);
+    while (const std::optional<std::string_view> line = lines.next()) {
+        if (line->empty() || (first && isHeader(*line))) {
+            first = first && line->empty();
             continue;
         }
         first = false;
-        if (Result<void> added = table.add(line, lineNumber); !added) return fail(added.error());
+        if (Result<void> added = table.add(*line, lines.number()); !added) return fail(added.error());
     }
     Result<std::vector<double>> scales = table.finish();
     if (!scales) return fail(scales.error());

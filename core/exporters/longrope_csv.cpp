@@ -1,0 +1,81 @@
+#include "core/exporters/longrope_csv.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "core/base/files.h"
+#include "core/exporters/csv_text.h"
+#include "core/exporters/guarded_json.h"
+
+namespace lpes::exporters {
+
+namespace {
+
+Result<std::vector<double>> rowOf(std::string_view line, int lineNumber, const std::string& origin) {
+    std::vector<double> row;
+    for (;;) {
+        const std::size_t comma = line.find(',');
+        const std::string_view field = trimmed(line.substr(0, comma));
+        const std::optional<double> factor = csvNumber<double>(field);
+        if (!factor || !std::isfinite(*factor) || *factor <= 0.0) {
+            return fail(ErrorCode::BadInput,
+                        fmt::format("{}: line {}, column {} is {}; a factor is a finite number above 0 with a decimal "
+                                    "point, and LongRoPE's files have no header",
+                                    origin, lineNumber, row.size() + 1, shownText(field)));
+        }
+        row.push_back(*factor);
+        if (comma == std::string_view::npos) return row;
+        line.remove_prefix(comma + 1);
+    }
+}
+
+}  // namespace
+
+Result<std::vector<std::vector<double>>> longRopeFromCsv(const std::string& text, const std::string& origin) {
+    std::vector<std::vector<double>> rows;
+    CsvLines lines(text);
+    while (const std::optional<std::string_view> line = lines.next()) {
+        if (line->empty()) continue;
+        auto row = rowOf(*line, lines.number(), origin);
+        if (!row) return fail(row.error());
+        if (!rows.empty() && row->size() != rows.front().size()) {
+            return fail(ErrorCode::BadInput,
+                        fmt::format("{}: line {} ends at column {} and the lines before it at column {}; every row has "
+                                    "one factor per frequency",
+                                    origin, lines.number(), row->size(), rows.front().size()));
+        }
+        rows.push_back(std::move(*row));
+    }
+    if (rows.empty()) {
+        return fail(ErrorCode::BadInput,
+                    fmt::format("{}: holds no factors; line 1, column 1 is where the first one stands", origin));
+    }
+    if (rows.front().size() > 1) return rows;
+    std::vector<double> column;
+    for (const std::vector<double>& row : rows) column.push_back(row.front());
+    return std::vector<std::vector<double>>{std::move(column)};
+}
+
+Result<std::vector<std::vector<double>>> readLongRope(const std::filesystem::path& path) {
+    constexpr std::size_t kLargestFile = 64u << 20;  // thousands of layers with all their frequencies
+    const Result<std::string> text = readTextFile(path, kLargestFile);
+    if (!text) return fail(text.error());
+    return longRopeFromCsv(*text, path.string());
+}
+
+std::string toLongRopeCsv(std::span<const double> scales, int frequencies) {
+    std::string out;
+    for (const double scale : scales) {
+        const std::string number = fmt::format("{}", scale);
+        for (int i = 0; i < frequencies; ++i) out += (i > 0 ? "," : "") + number;
+        out += '\n';
+    }
+    return out;
+}
+
+}  // namespace lpes::exporters
