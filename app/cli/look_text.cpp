@@ -26,16 +26,6 @@ std::string layersTable(const json& model) {
     return table.text();
 }
 
-std::string memoryTable(const json& memory) {
-    Table table({"context", "weights", "one forward pass", "KV cache", "together"});
-    for (const json& row : memory) {
-        const auto bytes = [&](const char* key) { return formatBytes(row.at(key).get<std::int64_t>()); };
-        table.add({row.at("tokens").dump(), bytes("weight_bytes"), bytes("activation_bytes"), bytes("kv_cache_bytes"),
-                   bytes("total_bytes")});
-    }
-    return table.text();
-}
-
 /// What a rope type has beside its base.
 std::string ropeFields(const json& rope) {
     std::string out;
@@ -49,6 +39,43 @@ std::string ropeFields(const json& rope) {
     add("rotary_dim", "rotated values per head");
     add("attention_factor", "attention factor");
     return out;
+}
+
+/// What the method does, part by part, and what it costs.
+std::string methodText(const json& model) {
+    std::string out;
+    for (const json& part : model.at("method_meaning")) {
+        out +=
+            fmt::format("Method {}: {}.\n", part.at("part").get<std::string>(), part.at("meaning").get<std::string>());
+    }
+    if (model.contains("method_rope")) {
+        const json& rope = model.at("method_rope");
+        out += fmt::format("RoPE under the method: type {}, theta {} (from {}){}\n", rope.at("type").get<std::string>(),
+                           rope.at("theta").dump(), rope.at("origin").get<std::string>(), ropeFields(rope));
+    }
+    const json& cost = model.at("method_cost");
+    return out + fmt::format("Cost: {}; texts up to {} tokens.\n", cost.at("meaning").get<std::string>(),
+                             cost.at("context").dump());
+}
+
+/// The table above is of the first base; this one says how the others differ.
+std::string basesTable(const json& bases) {
+    Table table({"path", "RoPE base", "slowest inv_freq"});
+    for (std::size_t path = 0; path < bases.size(); ++path) {
+        table.add({fmt::format("{}", path), fmt::format("{:.10g}", bases[path].at("base").get<double>()),
+                   fmt::format("{:.6g}", bases[path].at("inv_freq")[0].back().get<double>())});
+    }
+    return table.text();
+}
+
+std::string memoryTable(const json& memory) {
+    Table table({"context", "weights", "one forward pass", "KV cache", "together"});
+    for (const json& row : memory) {
+        const auto bytes = [&](const char* key) { return formatBytes(row.at(key).get<std::int64_t>()); };
+        table.add({row.at("tokens").dump(), bytes("weight_bytes"), bytes("activation_bytes"), bytes("kv_cache_bytes"),
+                   bytes("total_bytes")});
+    }
+    return table.text();
 }
 
 }  // namespace
@@ -86,10 +113,15 @@ std::string inspectText(const json& model) {
         out += fmt::format("Sliding window: {} tokens in layers {}\n", window.at("tokens").dump(),
                            window.at("layers").dump());
     }
-    out += fmt::format("Meaning: {}.\n\n", rope.at("meaning").get<std::string>());
-    out += layersTable(model);
+    out += fmt::format("Meaning: {}.\n", rope.at("meaning").get<std::string>());
+    if (model.contains("method_cost")) out += methodText(model);
+    out += "\n" + layersTable(model);
+    if (model.contains("bases")) out += "\n" + basesTable(model.at("bases"));
     if (model.contains("memory")) {
-        out += fmt::format("\nMemory, estimated ({}):\n", model.at("memory").front().at("dtype").get<std::string>());
+        out += fmt::format("\nMemory, estimated ({}{}):\n", model.at("memory").front().at("dtype").get<std::string>(),
+                           model.contains("method_cost") && model.at("method_cost").at("passes") > 1
+                               ? ", of one of the method's passes"
+                               : "");
         out += memoryTable(model.at("memory"));
     }
     if (model.contains("fits")) {

@@ -154,7 +154,8 @@ void addTaskOptions(SettingFlags& flags, studies::TaskSpec& task) {
 
 void addMethodOptions(SettingFlags& flags, std::string& method) {
     flags.add("--method", "METHOD",
-              "Position method: baseline, pi:FACTOR, uniform:SCALE or lpes:FILE (a profile) [baseline]",
+              "Position method: baseline, pi:FACTOR, uniform:SCALE or lpes:FILE (a profile), joined with +; inspect "
+              "shows ntk:F, dynamic-ntk:F, yarn:F, longrope:FILE, ms-poe and attention-buckets too [baseline]",
               toText(method));
     flags.add("--profile", "FILE", "The same as --method lpes:FILE",
               [&method](const std::string& name, const std::string& text) -> Result<void> {

@@ -37,7 +37,13 @@ struct MethodPart {
     std::vector<double> bases;                      ///< attention-buckets; empty: the paper's for this model
     Combine combine = Combine::Logits;              ///< attention-buckets
     std::optional<int> topK;                        ///< moice; unset: the router file's own
+
+    bool operator==(const MethodPart&) const = default;
 };
+
+inline constexpr double kMaxContextFactor = 1000.0;  ///< of ntk, dynamic-ntk and yarn, which begin at 1
+inline constexpr double kMaxRatio = 100.0;           ///< of ms-poe, whose ratios are above 0
+inline constexpr double kMaxBase = 1e15;             ///< of attention-buckets and moice, whose bases are above 1
 
 [[nodiscard]] std::string methodName(MethodPart::Kind kind);  ///< "pi", "dynamic-ntk", …
 
@@ -50,11 +56,13 @@ struct MethodSpec {
 };
 
 /// Usage for a spelling that is none, with the part and the value that is wrong and an example of the right one;
-/// Unsupported for methods that cannot be joined. A '+' joins only where a method's name follows it: a file name may
-/// hold one.
+/// Unsupported for methods that cannot be joined: pi, uniform and lpes go with each other and with one of ntk,
+/// dynamic-ntk, yarn and longrope; the others stand alone. A '+' joins only where a method's name follows it, and
+/// moice's options begin only at ",name=": a file name may hold either character.
 [[nodiscard]] Result<MethodSpec> parseMethod(const std::string& text);
 
-/// "a;b;c" → specs. Usage for an empty part or the same method twice.
+/// "a;b;c" → specs; blanks around a part are left out. Usage for an empty part, and for the same method twice in
+/// whatever spelling (pi:1.5 and pi:1.50), since their results could not be told apart.
 [[nodiscard]] Result<std::vector<MethodSpec>> parseMethods(const std::string& text);
 
 }  // namespace lpes::rope

@@ -77,9 +77,13 @@ struct PositionMethod {
     [[nodiscard]] bool onePerLayer() const { return headScales.empty() && !msPoe && !buckets && !moice; }
 };
 
+/// Bounds of `divisors`; LongRoPE's own reach 1.25 times the factor by which the context grows.
+inline constexpr double kMinDivisor = 0.01;
+inline constexpr double kMaxDivisor = 10000.0;
+
 /// What a method costs beside the baseline.
 struct MethodCost {
-    int passes = 1;              ///< forward passes of the whole model
+    int passes = 1;              ///< forward passes of the whole model, prefill and every decoding step alike
     int attentionsPerLayer = 1;  ///< attentions of one pass
     int keyCaches = 1;           ///< copies of the keys that a cache keeps
     int valueCaches = 1;         ///< copies of the values
@@ -94,27 +98,38 @@ struct ProfileScales {
     std::vector<std::vector<double>> divisors;
 };
 
-/// How files behind a method are read; each reports a file that does not fit the model by itself.
+/// How files behind a method are read; each reports a file that does not fit the model by itself. One that is not set
+/// cannot be read here.
 struct MethodFiles {
     std::function<Result<ProfileScales>(const std::string& path)> profile;
-    std::function<Result<std::vector<std::vector<double>>>(const std::string& path)> longRope;  ///< rows of factors
+    /// Rows of factors: one per layer, or one for all of them.
+    std::function<Result<std::vector<std::vector<double>>>(const std::string& path)> longRope;
     std::function<Result<std::shared_ptr<const MoiceRouters>>(const std::string& path)> routers;
 };
 
-/// The method for this model. Unsupported, naming the method, the model's own rope type and the reason, where it can't
-/// take it (ntk or yarn on a model that is already scaled that way, …); BadInput for values outside their range and for
-/// files that do not fit (router of another model, factors of another size).
+/// The method for this model. BadInput for values outside their range and for files that do not fit (router of another
+/// model, factors of another size); Unsupported, naming the method, the model's own rope type and the reason, where the
+/// model can't take it:
+/// - pi, uniform, lpes and ms-poe divide positions and work on every model;
+/// - longrope works on every model without factors of its own (longrope, frequency_factors);
+/// - ntk replaces the base of a model with the type default, linear or llama3, and of its sliding layers too;
+/// - yarn and dynamic-ntk work on the type default without another embedding for sliding layers, for which neither is
+///   defined; L is the model's context. yarn:1 is the model as it is, to the bit;
+/// - attention-buckets and moice replace the base of a model with the type default, likewise.
 [[nodiscard]] Result<PositionMethod> resolveMethod(const MethodSpec& spec, const MethodModel& model,
                                                    const MethodFiles& files);
 
 /// Every vector has the size that this model needs and every value is in range; what a session checks before it runs.
+/// BadInput that names the layer, head or path; Unsupported for values that contradict each other (two of ms-poe,
+/// attention-buckets and moice, or a base per path on an embedding that is not plain).
 [[nodiscard]] Result<void> checkMethod(const PositionMethod& method, const MethodModel& model);
 
 /// The embedding of a layer under the method and without its scales (AttentionBuckets and MoICE: path or expert
 /// `path`).
 [[nodiscard]] RopeConfig methodRope(const PositionMethod& method, const MethodModel& model, bool sliding, int path = 0);
 
-/// Inverse frequencies of a layer under the method: methodRope's for `length` tokens, divided by `divisors`.
+/// Inverse frequencies of a layer under the method: methodRope's for `length` tokens, divided by `divisors`. Scales are
+/// not in them: they divide positions.
 [[nodiscard]] std::vector<double> methodFrequencies(const PositionMethod& method, const MethodModel& model, int layer,
                                                     bool sliding, int length, int path = 0);
 

@@ -9,14 +9,15 @@
 /// against, and what is small enough to be computed here. All functions are thread-safe.
 namespace lpes::rope {
 
-/// b·s^(d/(d−2)) (§1.2).
+/// b·s^(d/(d−2)) (§1.2); d, more than 2, is how many values of a head are rotated.
 [[nodiscard]] double ntkBase(double base, double factor, int headDim);
 
-/// Ms-PoE's grid of ratios for H heads: paper min + (max−min)·i/(H−1), code min + (max−min)·i/H (§1.5).
+/// Ms-PoE's grid of ratios for H heads: paper min + (max−min)·i/(H−1), code min + (max−min)·i/H (§1.5). One head alone
+/// has `min` in both.
 [[nodiscard]] std::vector<double> msPoeRatios(int heads, double min, double max, MethodPart::Variant variant);
 
 /// S_P of one head: the share of `attention` (one row, its length the mean's) that is at least (code: more than)
-/// `threshold` times the row's mean.
+/// `threshold` times the row's mean. 0 for an empty row.
 [[nodiscard]] double msPoeScore(std::span<const float> attention, double threshold, MethodPart::Variant variant);
 
 /// The ratio of each query head. Paper: a head takes the ratio of its rank by descending score; code: gathers by the
@@ -40,15 +41,19 @@ namespace lpes::rope {
 /// Attention Buckets' waveform f_b(m) = (2/√d)·Σ_i cos(m·b^(−2i/d)) for m = first … last (§1.4).
 [[nodiscard]] std::vector<double> bucketWaveform(double base, int headDim, int first, int last);
 
-/// The greedy search for bases of §1.4.
+/// The greedy search for bases of §1.4. Peaks and troughs are the waveform's local maxima and minima inside the range;
+/// a plateau counts at its first position. Each peak fills the nearest trough within the tolerance (of two equally near
+/// ones the earlier), and both are cancelled when the base is chosen. Equal counts go to the smaller mean squared
+/// distance, then to the smaller base. The published script looks at the six main waves of each base only.
 struct BucketSearch {
     int headDim = 128;
     int first = 1000, last = 4090;  ///< positions, inclusive
     double minBase = 10000.0, maxBase = 30000.0, step = 500.0;
-    int count = 6;
-    std::vector<double> start;  ///< bases to begin with; empty: the best pair
+    int count = 6;              ///< bases in the end; fewer where the candidates run out
+    std::vector<double> start;  ///< bases to begin with, in this order; empty: the best pair
     int tolerance = 3;          ///< tokens between a peak and the trough that it fills
 };
+/// Bases in the order in which they were chosen.
 [[nodiscard]] std::vector<double> searchBucketBases(const BucketSearch& search);
 
 }  // namespace lpes::rope

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -77,17 +76,5 @@ struct PositionTable {
 /// Angles in double, rounded to float last.
 [[nodiscard]] PositionTable positionTable(std::span<const double> inverseFrequencies, double scale, int first,
                                           int count, double amplitude = 1.0);
-
-/// A position method as the user spells it: baseline, pi:1.5, uniform:1.5, lpes:FILE.
-struct MethodSpec {
-    enum class Kind { Baseline, PositionInterpolation, Uniform, Lpes };
-    Kind kind = Kind::Baseline;
-    double factor = 1.0;  ///< pi, uniform
-    std::string profile;  ///< lpes: path of the profile
-    std::string text;     ///< the spelling, for records and plots
-};
-
-/// Usage for a spelling that is none; Unsupported for methods of cli.md that this version does not have yet (by name).
-[[nodiscard]] Result<MethodSpec> parseMethod(const std::string& text);
 
 }  // namespace lpes::rope

@@ -35,7 +35,7 @@ Result<StudyOutcome> runAttention(const AttentionSettings& settings, store::Stor
                                   ProgressObserver& observer, std::stop_token stop) {
     const auto prepared = prepareMethod(settings.method, settings.compute, settings.task, 20, observer, stop);
     if (!prepared) return fail(prepared.error());
-    const auto& [method, bench, scales, plan] = *prepared;
+    const auto& [bench, method, plan] = *prepared;
     AttentionSettings resolved = settings;
     storeResolved(resolved.compute, resolved.task, bench);
     auto runId = beginRun(store, bench, settings.compute, "attn",
@@ -44,14 +44,14 @@ Result<StudyOutcome> runAttention(const AttentionSettings& settings, store::Stor
     if (!runId) return fail(runId.error());
     RunProgress progress(store, *runId, observer);
     return conductRun(store, *runId, progress, [&]() -> Result<StudyOutcome> {
-        auto variant = store.ensureVariant(*runId, method.text, scales);
+        auto variant = store.ensureVariant(*runId, method.text, method.scales);
         if (!variant) return fail(variant.error());
         auto session = bench.model.lm->newSession(bench.threads);
-        if (auto applied = requireApplied(*session, scales, plan.longestPrompt()); !applied)
+        if (auto applied = requireApplied(*session, method.scales, plan.longestPrompt()); !applied)
             return fail(applied.error());
         progress.setTotal(plan.prompts());
         progress.setStage("attention by position");
-        auto summary = probeAttention(*session, plan, bench.task.labels, scales, progress, stop);
+        auto summary = probeAttention(*session, plan, bench.task.labels, method.scales, progress, stop);
         if (!summary) return fail(summary.error());
         if (auto done = store.recordAttention(*runId, attentionRows(*summary, *variant)); !done)
             return fail(done.error());

@@ -47,11 +47,12 @@ Result<std::vector<Variant>> makeVariants(const DeviationSettings& settings, con
     for (const std::string& file : settings.profiles) {
         auto loaded = exporters::readProfile(file);
         if (!loaded) return fail(loaded.error());
-        auto scales = methodScales({rope::MethodSpec::Kind::Lpes, 1.0, file, "lpes:" + file}, config, observer);
-        if (!scales) return fail(scales.error());
+        auto method = profileMethod(file, config, observer);
+        if (!method) return fail(method.error());
+        if (auto runs = requireLayerScales(*method); !runs) return fail(runs.error());
         const curve::Constraints bounds = loaded->profile.constraints.value_or(curve::Constraints{});
         for (const analysis::ScaleVariant kind : *kinds) {
-            auto made = analysis::scaleVariant(kind, *scales, bounds.scaleMin, bounds.scaleMax, settings.seed);
+            auto made = analysis::scaleVariant(kind, method->scales, bounds.scaleMin, bounds.scaleMax, settings.seed);
             if (!made) return fail(made.error());
             std::string name = analysis::scaleVariantName(kind);
             if (settings.profiles.size() > 1) name += " " + std::filesystem::path(file).filename().string();

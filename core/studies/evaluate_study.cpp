@@ -24,7 +24,7 @@ Result<StudyOutcome> runEvaluation(const EvalSettings& settings, store::StoreWri
     }
     const auto prepared = prepareMethod(settings.method, settings.compute, settings.task, 100, observer, stop);
     if (!prepared) return fail(prepared.error());
-    const auto& [method, bench, scales, plan] = *prepared;
+    const auto& [bench, method, plan] = *prepared;
 
     EvalSettings resolved = settings;
     storeResolved(resolved.compute, resolved.task, bench);
@@ -38,14 +38,14 @@ Result<StudyOutcome> runEvaluation(const EvalSettings& settings, store::StoreWri
         std::vector<std::string> items;
         for (const tasks::KvItem& item : bench.task.dataset.items) items.push_back(item.id);
         if (auto set = store.setSplit(*runId, kSplit, items); !set) return fail(set.error());
-        auto variant = store.ensureVariant(*runId, method.text, scales);
+        auto variant = store.ensureVariant(*runId, method.text, method.scales);
         if (!variant) return fail(variant.error());
         auto session = bench.model.lm->newSession(bench.threads);
-        if (auto applied = requireApplied(*session, scales, plan.longestPrompt()); !applied)
+        if (auto applied = requireApplied(*session, method.scales, plan.longestPrompt()); !applied)
             return fail(applied.error());
         progress.setTotal(plan.prompts());
         progress.setStage(fmt::format("evaluating {}", method.text));
-        auto outcomes = evaluateVariant(*session, bench.model.tokenizer(), plan, scales, *score, store, *variant,
+        auto outcomes = evaluateVariant(*session, bench.model.tokenizer(), plan, method.scales, *score, store, *variant,
                                         kSplit, progress, stop);
         bool stopped = false;
         if (!outcomes) {

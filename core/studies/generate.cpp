@@ -19,10 +19,10 @@ namespace {
 using nlohmann::json;
 using text::TokenId;
 
-/// A model with a session on it and a method's scales.
+/// A model with a session on it and a method for it.
 struct RunningModel {
     LoadedModel loaded;
-    rope::LayerScales scales;
+    rope::PositionMethod method;
     std::unique_ptr<model::ModelSession> session;
 };
 
@@ -35,9 +35,10 @@ Result<RunningModel> startModel(const ModelOptions& options, std::optional<int> 
     auto loaded = loadModel(options, observer, stop);
     if (!loaded) return fail(loaded.error());
     RunningModel running{std::move(*loaded), {}, nullptr};
-    auto scales = methodScales(*spec, running.loaded.config(), observer);
-    if (!scales) return fail(scales.error());
-    running.scales = std::move(*scales);
+    auto resolved = methodFor(*spec, running.loaded.config(), observer);
+    if (!resolved) return fail(resolved.error());
+    if (auto runs = requireLayerScales(*resolved); !runs) return fail(runs.error());
+    running.method = std::move(*resolved);
     running.session = running.loaded.lm->newSession(*threadCount);
     return running;
 }
@@ -147,11 +148,11 @@ Result<json> scoreText(const ScoreTextSettings& settings, ProgressObserver& obse
     }
 
     const int probed = std::min(static_cast<int>(ids.size()), running->loaded.config().contextLength);
-    if (auto applied = requireApplied(*running->session, running->scales, probed); !applied)
+    if (auto applied = requireApplied(*running->session, running->method.scales, probed); !applied)
         return fail(applied.error());
 
     const double start = steadySeconds();
-    auto score = running->session->scoreText(ids, running->scales, settings.top, stop);
+    auto score = running->session->scoreText(ids, running->method.scales, settings.top, stop);
     if (!score) return fail(score.error());
     const double seconds = steadySeconds() - start;
 
@@ -198,9 +199,9 @@ Result<json> generateText(const GenerateSettings& settings, ProgressObserver& ob
                         prompt->ids.size(), settings.maxNewTokens, context));
     }
     const int longest = static_cast<int>(prompt->ids.size()) + settings.maxNewTokens;
-    if (auto applied = requireApplied(*running->session, running->scales, longest); !applied)
+    if (auto applied = requireApplied(*running->session, running->method.scales, longest); !applied)
         return fail(applied.error());
-    if (auto set = running->session->setScales(running->scales); !set) return fail(set.error());
+    if (auto set = running->session->setScales(running->method.scales); !set) return fail(set.error());
 
     double start = steadySeconds();
     auto logits = running->session->advance(prompt->ids, stop);

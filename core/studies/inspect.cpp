@@ -4,15 +4,20 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <string_view>
 
 #include "core/model/torch/torch_runtime.h"
+#include "core/studies/method_words.h"
 
 namespace lpes::studies {
 
 namespace {
 
 using nlohmann::json;
+
+/// Tokens up to which lengths are computed with: those of an int.
+constexpr double kLongestShown = std::numeric_limits<int>::max();
 
 /// What a layer's scale does on top of the model's own scaling, in words.
 std::string scaleMeaning(const rope::RopeConfig& rope) {
@@ -83,17 +88,42 @@ json ropeJson(const model::ModelConfig& config) {
 }
 
 /// [L][R/2] inverse frequencies after each layer's scale: positions/s is the same as inv_freq/s.
-json effectiveFrequencies(const model::ModelConfig& config, const rope::LayerScales& scales, int length) {
+json effectiveFrequencies(const model::ModelConfig& config, const rope::PositionMethod& method, int length,
+                          int path = 0) {
+    const rope::MethodModel model = methodModel(config);
     json layers = json::array();
     for (int layer = 0; layer < config.numLayers; ++layer) {
-        const double scale = scales.empty() ? 1.0 : scales[static_cast<std::size_t>(layer)];
+        const double scale = method.scales.empty() ? 1.0 : method.scales[static_cast<std::size_t>(layer)];
         json row = json::array();
-        for (const double frequency : rope::inverseFrequencies(config.ropeOf(layer), length)) {
+        for (const double frequency :
+             rope::methodFrequencies(method, model, layer, config.slides(layer), length, path)) {
             row.push_back(frequency / scale);
         }
         layers.push_back(std::move(row));
     }
     return layers;
+}
+
+/// What a method has beside scales and frequencies by layer.
+void addMethodFields(json& out, const model::ModelConfig& config, const rope::PositionMethod& method) {
+    if (method.rope) out["method_rope"] = ropeJson(*method.rope);
+    if (method.slidingRope) out["method_rope"]["sliding"] = ropeJson(*method.slidingRope);
+    if (!method.headScales.empty()) out["head_scales"] = method.headScales;
+    if (method.msPoe) {
+        const rope::MsPoe& msPoe = *method.msPoe;
+        out["head_ratios"] = {{"ratios", msPoe.ratios},
+                              {"first_layer", msPoe.firstLayer},
+                              {"last_layer", msPoe.lastLayer},
+                              {"threshold", msPoe.threshold}};
+    }
+    if (!method.buckets && !method.moice) return;
+    const std::vector<double>& bases = method.moice ? method.moice->bases : method.buckets->bases;
+    json paths = json::array();
+    for (std::size_t path = 0; path < bases.size(); ++path) {
+        paths.push_back(
+            {{"base", bases[path]}, {"inv_freq", effectiveFrequencies(config, method, 1, static_cast<int>(path))}});
+    }
+    out["bases"] = std::move(paths);
 }
 
 /// Bytes by context length: powers of two up to the model's context, and the context itself.
@@ -137,7 +167,7 @@ json tokenizerJson(const model::WeightSource& weights, json& warnings) {
 
 }  // namespace
 
-json describeModel(const OpenedModel& opened, const rope::LayerScales& scales) {
+json describeModel(const OpenedModel& opened, const rope::PositionMethod& method) {
     const model::ModelConfig& config = opened.weights->config();
     json out{{"architecture", model::architectureName(config.architecture)},
              {"format", config.format},
@@ -155,7 +185,7 @@ json describeModel(const OpenedModel& opened, const rope::LayerScales& scales) {
              {"tied_head", config.tiedHead},
              {"biases", {{"qkv", config.qkvBias}, {"output", config.outputBias}, {"mlp", config.mlpBias}}},
              {"rope", ropeJson(config)},
-             {"inv_freq", effectiveFrequencies(config, scales, 1)},
+             {"inv_freq", effectiveFrequencies(config, method, 1)},
              {"weight_types", config.weightTypes},
              {"parameters", config.parameters},
              {"weight_bytes", config.weightBytes},
@@ -163,8 +193,10 @@ json describeModel(const OpenedModel& opened, const rope::LayerScales& scales) {
              {"origins", config.origins},
              {"warnings", config.warnings}};
     // Where frequencies depend on the prompt's length: those of short prompts above, of the longest here.
-    if (rope::dependsOnLength(config.rope)) {
-        out["inv_freq_long"] = effectiveFrequencies(config, scales, config.contextLength);
+    if (rope::dependsOnLength(method.rope.value_or(config.rope))) {
+        const double longest = config.contextLength * method.contextFactor;
+        out["inv_freq_long"] =
+            effectiveFrequencies(config, method, static_cast<int>(std::min<double>(longest, kLongestShown)));
     }
     if (config.slidingWindow > 0) {
         std::vector<int> sliding;
@@ -178,7 +210,9 @@ json describeModel(const OpenedModel& opened, const rope::LayerScales& scales) {
                         {"query_key_norm", config.queryKeyNorm}};
     out["logit_softcap"] = config.logitSoftcap;
     out["activation"] = config.activation == model::Activation::Silu ? "silu" : "gelu_tanh";
-    out["layer_scales"] = scales.empty() ? rope::LayerScales(static_cast<std::size_t>(config.numLayers), 1.0) : scales;
+    out["layer_scales"] =
+        method.scales.empty() ? rope::LayerScales(static_cast<std::size_t>(config.numLayers), 1.0) : method.scales;
+    addMethodFields(out, config, method);
     return out;
 }
 
@@ -188,10 +222,15 @@ Result<json> inspectModel(const std::string& model, const std::string& method, P
     auto opened = openModel(model, false);
     if (!opened) return fail(opened.error());
     const model::ModelConfig& config = opened->weights->config();
-    auto scales = methodScales(*spec, config, observer);
-    if (!scales) return fail(scales.error());
-    json out = describeModel(*opened, *scales);
+    auto resolved = methodFor(*spec, config, observer);
+    if (!resolved) return fail(resolved.error());
+    json out = describeModel(*opened, *resolved);
     out["method"] = method;
+    for (const rope::MethodPart& part : spec->parts) {
+        out["method_meaning"].push_back(
+            {{"part", rope::methodName(part.kind)}, {"meaning", partMeaning(part, *resolved, methodModel(config))}});
+    }
+    out["method_cost"] = costJson(*resolved, methodModel(config));
     out["tokenizer"] = tokenizerJson(*opened->weights, out["warnings"]);
     const model::ComputeType type = model::defaultComputeType();
     out["memory"] = memoryJson(config, type);

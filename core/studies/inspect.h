@@ -15,10 +15,13 @@
 namespace lpes::studies {
 
 /// What a model file says about itself: `inspect --json` without method and memory; what the data base stores with a
-/// model. `scales` empty: the model's own RoPE. The tokenizer is left out when the model was opened without it.
-[[nodiscard]] nlohmann::json describeModel(const OpenedModel& opened, const rope::LayerScales& scales);
+/// model. `inv_freq` and `layer_scales` are the method's (a default one: the model's own RoPE), without what Ms-PoE
+/// chooses by the prompt; of Attention Buckets and MoICE they are those of the first base, and `bases` has every one's.
+/// The tokenizer is left out when the model was opened without it.
+[[nodiscard]] nlohmann::json describeModel(const OpenedModel& opened, const rope::PositionMethod& method);
 
-/// `inspect --json` (cli.md), with memory estimates per context length. `method`: whose effective table is shown.
+/// `inspect --json` (cli.md), with memory estimates per context length. `method`: whose effective table is shown, with
+/// what it means (`method_meaning`, a sentence for each part) and costs (`method_cost`).
 [[nodiscard]] Result<nlohmann::json> inspectModel(const std::string& model, const std::string& method,
                                                   ProgressObserver& observer);
 

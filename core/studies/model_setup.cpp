@@ -10,6 +10,7 @@
 
 #include "core/base/checksum.h"
 #include "core/base/files.h"
+#include "core/exporters/longrope_csv.h"
 #include "core/model/torch/torch_runtime.h"
 #include "core/studies/inspect.h"
 
@@ -149,29 +150,46 @@ Result<int> resolveThreads(int workers, std::optional<int> threadsPerWorker) {
     return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-Result<rope::LayerScales> methodScales(const rope::MethodSpec& method, const model::ModelConfig& config,
+rope::MethodModel methodModel(const model::ModelConfig& config) {
+    return {config.rope,     config.slidingRope, config.numLayers,
+            config.numHeads, config.numKvHeads,  config.contextLength};
+}
+
+Result<rope::PositionMethod> methodFor(const rope::MethodSpec& spec, const model::ModelConfig& config,
                                        ProgressObserver& observer) {
-    rope::LayerScales scales;
-    switch (method.kind) {
-        case rope::MethodSpec::Kind::Baseline:
-            return scales;
-        case rope::MethodSpec::Kind::PositionInterpolation:
-        case rope::MethodSpec::Kind::Uniform:
-            scales.assign(static_cast<std::size_t>(config.numLayers), method.factor);
-            break;
-        case rope::MethodSpec::Kind::Lpes: {
-            auto loaded = exporters::readProfile(method.profile);
-            if (!loaded) return fail(loaded.error());
-            auto fits = exporters::checkFits(loaded->profile, profileModel(config));
-            if (!fits) return fail(fits.error());
-            for (const std::string& warning : loaded->warnings) observer.warned(warning);
-            for (const std::string& warning : *fits) observer.warned(warning);
-            scales = loaded->profile.scales;
-            break;
-        }
-    }
-    if (auto valid = rope::checkScales(scales, config.numLayers); !valid) return fail(valid.error());
-    return scales;
+    rope::MethodFiles files;
+    files.profile = [&](const std::string& path) -> Result<rope::ProfileScales> {
+        auto loaded = exporters::readProfile(path);
+        if (!loaded) return fail(loaded.error());
+        auto fits = exporters::checkFits(loaded->profile, profileModel(config));
+        if (!fits) return fail(fits.error());
+        for (const std::string& warning : loaded->warnings) observer.warned(warning);
+        for (const std::string& warning : *fits) observer.warned(warning);
+        return rope::ProfileScales{std::move(loaded->profile.scales), {}, {}};
+    };
+    files.longRope = [](const std::string& path) { return exporters::readLongRope(path); };
+    files.routers = [](const std::string& path) -> Result<std::shared_ptr<const rope::MoiceRouters>> {
+        return fail(ErrorCode::Unsupported,
+                    fmt::format("'{}' cannot be used: router files are not read yet; use another method", path));
+    };
+    return rope::resolveMethod(spec, methodModel(config), files);
+}
+
+Result<rope::PositionMethod> profileMethod(const std::string& file, const model::ModelConfig& config,
+                                           ProgressObserver& observer) {
+    // Not through its spelling, in which a file's name could be read as something else.
+    rope::MethodPart part;
+    part.kind = rope::MethodPart::Kind::Lpes;
+    part.file = file;
+    return methodFor({{std::move(part)}, "lpes:" + file}, config, observer);
+}
+
+Result<void> requireLayerScales(const rope::PositionMethod& method) {
+    if (!method.rope && !method.slidingRope && method.divisors.empty() && method.onePerLayer()) return {};
+    return fail(ErrorCode::Unsupported,
+                fmt::format("the method '{}' is more than a scale per layer, and this version can show it with 'lpes "
+                            "inspect' but not run it yet; use baseline, pi, uniform or lpes",
+                            method.text));
 }
 
 }  // namespace lpes::studies

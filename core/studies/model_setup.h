@@ -10,6 +10,7 @@
 #include "core/base/result.h"
 #include "core/exporters/profile.h"
 #include "core/model/causal_lm.h"
+#include "core/rope/position_method.h"
 #include "core/store/rows.h"
 #include "core/text/tokenizer.h"
 
@@ -57,9 +58,19 @@ struct ModelOptions {
 /// window). Usage when there are several workers and none was given: it is never derived from the number of workers.
 [[nodiscard]] Result<int> resolveThreads(int workers, std::optional<int> threadsPerWorker);
 
-/// Scales of a method for this model (baseline: empty). Reads the profile of lpes:FILE and checks that it fits; its
-/// warnings go to the observer.
-[[nodiscard]] Result<rope::LayerScales> methodScales(const rope::MethodSpec& method, const model::ModelConfig& config,
+/// What a position method has to know of a model.
+[[nodiscard]] rope::MethodModel methodModel(const model::ModelConfig& config);
+
+/// A method for this model, as rope::resolveMethod refuses it. Reads the files that it names and checks that they fit;
+/// their warnings go to the observer.
+[[nodiscard]] Result<rope::PositionMethod> methodFor(const rope::MethodSpec& spec, const model::ModelConfig& config,
                                                      ProgressObserver& observer);
+/// LPES with the profile of `file`: methodFor of lpes:FILE.
+[[nodiscard]] Result<rope::PositionMethod> profileMethod(const std::string& file, const model::ModelConfig& config,
+                                                         ProgressObserver& observer);
+
+/// Sessions take a scale per layer. Unsupported, by name, for a method that is more than that: `scales` alone would run
+/// something else under its name.
+[[nodiscard]] Result<void> requireLayerScales(const rope::PositionMethod& method);
 
 }  // namespace lpes::studies

@@ -75,11 +75,12 @@ Result<MethodBench> prepareMethod(const std::string& method, const ComputeSettin
     if (!spec) return fail(spec.error());
     auto bench = prepareWorkbench(compute, task, generateCount, observer, stop);
     if (!bench) return fail(bench.error());
-    auto scales = methodScales(*spec, bench->model.config(), observer);
-    if (!scales) return fail(scales.error());
+    auto resolved = methodFor(*spec, bench->model.config(), observer);
+    if (!resolved) return fail(resolved.error());
+    if (auto runs = requireLayerScales(*resolved); !runs) return fail(runs.error());
     auto plan = planOfAllItems(*bench);
     if (!plan) return fail(plan.error());
-    return MethodBench{std::move(*spec), std::move(*bench), std::move(*scales), std::move(*plan)};
+    return MethodBench{std::move(*bench), std::move(*resolved), std::move(*plan)};
 }
 
 void storeResolved(ComputeSettings& compute, TaskSpec& task, const Workbench& bench) {

@@ -37,13 +37,13 @@ struct Workbench {
 /// All items of the task; BadInput when every one is longer than the model's context.
 [[nodiscard]] Result<PromptPlan> planOfAllItems(const Workbench& bench);
 
-/// What a study of one position method needs: `scales` are the method's for this model, the plan holds all items.
+/// What a study of one position method needs: the method is resolved for this model, the plan holds all items.
 struct MethodBench {
-    rope::MethodSpec method;
     Workbench bench;
-    rope::LayerScales scales;
+    rope::PositionMethod method;
     PromptPlan plan;
 };
+/// Unsupported for a method that sessions do not take (requireLayerScales).
 [[nodiscard]] Result<MethodBench> prepareMethod(const std::string& method, const ComputeSettings& compute,
                                                 const TaskSpec& task, std::int64_t generateCount,
                                                 ProgressObserver& observer, std::stop_token stop);
