@@ -13,13 +13,14 @@
 #include "core/base/result.h"
 #include "core/model/formats/weight_source.h"
 #include "core/model/model_config.h"
-#include "core/rope/rope_config.h"
+#include "core/rope/position_method.h"
 #include "core/text/tokenizer.h"
 
 /// A running causal language model. No LibTorch type appears here; core/model/torch implements it.
 namespace lpes::model {
 
 using rope::LayerScales;
+using rope::PositionMethod;
 using text::TokenId;
 
 /// "auto", "float32", "bfloat16" or "float16", which loading refuses on a CPU: it is ten times slower there.
@@ -120,46 +121,47 @@ struct PromptProbe {
 /// time; several sessions of one model run at the same time. Every call that computes checks `stop` at each layer and
 /// answers Cancelled through `stopped()`.
 ///
-/// Results are a function of (weights, ids, scales, compute type, threads, batch composition) alone.
+/// Results are a function of (weights, ids, method, compute type, threads, batch composition) alone.
 class ModelSession {
   public:
     virtual ~ModelSession() = default;
 
     /// Scores several prompts in one packed pass without padding: tokens of all prompts share the matrix products,
-    /// attention stays inside each prompt, and logits are computed for answer positions only. scales empty = no
-    /// profile; all 1.0 gives the same bits. Usage for an empty prompt or answer or an id outside the vocabulary,
-    /// BadInput from checkScales or for a prompt longer than the model's context, OutOfMemory.
-    /// Failed with message kStoppedMessage when stopped.
+    /// attention stays inside each prompt, and logits are computed for answer positions only. A method that reads the
+    /// prompt's attention (Ms-PoE) reads that of the prompt's last token, as if the answer were still to come. Usage
+    /// for an empty prompt or answer or an id outside the vocabulary, BadInput from checkMethod or for a prompt longer
+    /// than the context under the method, OutOfMemory. Failed with message kStoppedMessage when stopped.
     [[nodiscard]] virtual Result<std::vector<AnswerScore>> scoreAnswers(std::span<const ScoredPrompt> batch,
-                                                                        const LayerScales& scales,
+                                                                        const PositionMethod& method,
                                                                         std::stop_token stop = {}) = 0;
 
     /// Log-probability of every token of a text. Logits are reduced in row blocks, never [T, V] at once.
-    [[nodiscard]] virtual Result<TextScore> scoreText(std::span<const TokenId> ids, const LayerScales& scales, int top,
-                                                      std::stop_token stop = {}) = 0;
+    [[nodiscard]] virtual Result<TextScore> scoreText(std::span<const TokenId> ids, const PositionMethod& method,
+                                                      int top, std::stop_token stop = {}) = 0;
 
     /// Attention of the last token of `prompt` by spans (last-row attention only, softmax in float32).
+    /// This and the calls below: Unsupported for methods that have several attentions or several passes.
     [[nodiscard]] virtual Result<AttentionProbe> attentionOfLastToken(std::span<const TokenId> prompt,
                                                                       std::span<const TokenSpan> spans,
-                                                                      const LayerScales& scales,
+                                                                      const PositionMethod& method,
                                                                       std::stop_token stop = {}) = 0;
 
-    /// Compares the hidden states of one prompt under two sets of scales; the first is the reference whose sink mask
+    /// Compares the hidden states of one prompt under two methods; the first is the reference whose sink mask
     /// (norm above 10 × median, per layer) is used for both.
     [[nodiscard]] virtual Result<RepresentationComparison> compareRepresentations(std::span<const TokenId> prompt,
-                                                                                  const LayerScales& reference,
-                                                                                  const LayerScales& scales,
+                                                                                  const PositionMethod& reference,
+                                                                                  const PositionMethod& method,
                                                                                   std::stop_token stop = {}) = 0;
 
-    /// The prompt's hidden states under `scales`, to be the reference of probePrompts. Memory: L·min(n², n·E) floats
+    /// The prompt's hidden states under `method`, to be the reference of probePrompts. Memory: L·min(n², n·E) floats
     /// for n compared tokens.
     [[nodiscard]] virtual Result<std::shared_ptr<const RepresentationReference>> referenceRepresentation(
-        std::span<const TokenId> prompt, const LayerScales& scales, std::stop_token stop = {}) = 0;
+        std::span<const TokenId> prompt, const PositionMethod& method, std::stop_token stop = {}) = 0;
     /// attentionOfLastToken and the deviation of compareRepresentations of several prompts in one packed pass. The same
     /// tokens are compared as there; the kernel matrices are float32 here (deviations agree within 1e-6). Usage when a
     /// reference is of a prompt of another length or of another model.
     [[nodiscard]] virtual Result<std::vector<PromptProbe>> probePrompts(std::span<const ProbedPrompt> batch,
-                                                                        const LayerScales& scales,
+                                                                        const PositionMethod& method,
                                                                         std::stop_token stop = {}) = 0;
 
     /// Differentiates the mean answer NLL with respect to every layer's scale (a differentiable path of its own; it
@@ -169,25 +171,26 @@ class ModelSession {
 
     // Generation with a KV cache.
 
-    /// Sets the scales for generation and drops the cache when they differ from those in force, because cached keys
-    /// were rotated with the old ones. The tokens so far are kept and are prefilled again by the next `advance`.
-    [[nodiscard]] virtual Result<void> setScales(const LayerScales& scales) = 0;
-    [[nodiscard]] virtual const LayerScales& currentScales() const = 0;
+    /// Sets the method for generation and drops the cache when it differs from that in force, because cached keys were
+    /// rotated by the old one. The tokens so far are kept and are prefilled again by the next `advance`.
+    [[nodiscard]] virtual Result<void> setMethod(const PositionMethod& method) = 0;
+    [[nodiscard]] virtual const PositionMethod& currentMethod() const = 0;
     /// Appends ids to the sequence and returns the logits [V] float32 after the last of them. BadInput beyond the
-    /// context.
+    /// context under the method.
     [[nodiscard]] virtual Result<std::vector<float>> advance(std::span<const TokenId> ids,
                                                              std::stop_token stop = {}) = 0;
-    /// Tokens whose keys and values are cached (0 after the scales changed).
+    /// Tokens whose keys and values are cached (0 after the method changed).
     [[nodiscard]] virtual int cachedTokens() const = 0;
     /// Forgets sequence and cache.
     virtual void resetSequence() = 0;
 
-    /// Applies `scales` to this session's tables, reads the cos/sin of every layer back from the tensors that the
-    /// layers use, and compares them with rope::positionTable of each layer's own scale, at early and late positions
-    /// up to `maxPosition`. verified when no entry is off by more than the rounding of the compute type.
-    [[nodiscard]] virtual Result<AppliedCheck> verifyApplied(const LayerScales& scales, int maxPosition) = 0;
-    /// cos and sin [count, D/2] that layer `layer` uses under `scales`, read back and widened to float.
-    [[nodiscard]] virtual Result<rope::PositionTable> readBackTable(int layer, const LayerScales& scales, int first,
+    /// Applies `method` to this session's tables, reads the cos/sin of every layer (head, path, expert, ratio) back
+    /// from the tensors that the layers use, and compares them with rope::positionTable, at early and late positions up
+    /// to `maxPosition`. verified when no entry is off by more than the rounding of the compute type.
+    [[nodiscard]] virtual Result<AppliedCheck> verifyApplied(const PositionMethod& method, int maxPosition) = 0;
+    /// cos and sin [count, D/2] that layer `layer` uses under `method` (its first head and path), read back and widened
+    /// to float.
+    [[nodiscard]] virtual Result<rope::PositionTable> readBackTable(int layer, const PositionMethod& method, int first,
                                                                     int count) = 0;
 };
 

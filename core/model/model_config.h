@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/rope/position_method.h"
 #include "core/rope/rope_config.h"
 
 namespace lpes::model {
@@ -67,5 +68,8 @@ struct ModelConfig {
         return slidingRope && slides(layer) ? *slidingRope : rope;
     }
 };
+
+/// What position methods have to know of a model.
+[[nodiscard]] rope::MethodModel methodModel(const ModelConfig& config);
 
 }  // namespace lpes::model

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,19 +24,23 @@ struct MethodModel {
 /// Ms-PoE: a ratio per query head, chosen while a prompt is read and kept while its continuation is generated
 /// (methods.md §1.5).
 struct MsPoe {
-    std::vector<double> ratios;  ///< [H] ascending, ranks 0 … H−1: the most position-aware head takes the first
+    /// [H] (one per key/value head, [K], where groupRatio is Mean), ascending: the most position-aware head takes the
+    /// first
+    std::vector<double> ratios;
     MethodPart::Variant variant = MethodPart::Variant::Paper;
     MethodPart::GroupRatio groupRatio = MethodPart::GroupRatio::FirstHead;
     int firstLayer = 0, lastLayer = 0;  ///< layers that it applies to, inclusive
     double threshold = 3.0;             ///< α: attention above α times its mean counts
 
     [[nodiscard]] bool applies(int layer) const { return layer >= firstLayer && layer <= lastLayer; }
+    friend bool operator==(const MsPoe&, const MsPoe&) = default;
 };
 
 /// Attention Buckets: one path per base, each with a cache of its own; their last logits are combined (§1.4).
 struct AttentionBuckets {
     std::vector<double> bases;  ///< of path 0 …
     MethodPart::Combine combine = MethodPart::Combine::Logits;
+    friend bool operator==(const AttentionBuckets&, const AttentionBuckets&) = default;
 };
 
 /// MoICE: a router per layer mixes the attention outputs of one expert per base (§1.6). Matrices row by row.
@@ -43,6 +48,7 @@ struct MoiceRouters {
     struct Layer {
         std::vector<float> w1, w3;  ///< [N, D]
         std::vector<float> w2;      ///< [N, N]
+        friend bool operator==(const Layer&, const Layer&) = default;
     };
     std::vector<double> bases;  ///< [N]; queries reach the router rotated by bases[0]
     int headDim = 0;
@@ -72,6 +78,7 @@ struct PositionMethod {
     PositionMethod() = default;
     /// LPES with these scales.
     PositionMethod(LayerScales layerScales) : scales(std::move(layerScales)) {}  // NOLINT: scales are a method
+    PositionMethod(std::initializer_list<double> layerScales) : scales(layerScales) {}
 
     /// Is one position table per layer all of it (no heads, no choice by content, no second pass)?
     [[nodiscard]] bool onePerLayer() const { return headScales.empty() && !msPoe && !buckets && !moice; }
@@ -123,6 +130,12 @@ struct MethodFiles {
 /// BadInput that names the layer, head or path; Unsupported for values that contradict each other (two of ms-poe,
 /// attention-buckets and moice, or a base per path on an embedding that is not plain).
 [[nodiscard]] Result<void> checkMethod(const PositionMethod& method, const MethodModel& model);
+
+/// Tokens that fit under the method: the model's own times `contextFactor`, rounded down.
+[[nodiscard]] int contextLength(const PositionMethod& method, const MethodModel& model);
+
+/// Do both rotate every token alike (whatever they are called; no scales and all 1.0 are the same)?
+[[nodiscard]] bool samePositions(const PositionMethod& one, const PositionMethod& other);
 
 /// The embedding of a layer under the method and without its scales (AttentionBuckets and MoICE: path or expert
 /// `path`).

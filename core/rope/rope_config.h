@@ -37,6 +37,7 @@ struct RopeConfig {
     std::string
         originalBlock;  ///< the file's rope block verbatim (JSON text), kept in profiles; "null" when it has none
 
+    friend bool operator==(const RopeConfig&, const RopeConfig&) = default;
     [[nodiscard]] int rotated() const { return rotaryDim > 0 ? rotaryDim : headDim; }
 };
 

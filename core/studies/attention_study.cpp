@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/studies/probe_study.h"
 #include "core/studies/run_session.h"
 #include "core/studies/studies.h"
@@ -36,6 +38,12 @@ Result<StudyOutcome> runAttention(const AttentionSettings& settings, store::Stor
     const auto prepared = prepareMethod(settings.method, settings.compute, settings.task, 20, observer, stop);
     if (!prepared) return fail(prepared.error());
     const auto& [bench, method, plan] = *prepared;
+    if (const rope::MethodCost cost = rope::methodCost(method); cost.passes > 1 || cost.attentionsPerLayer > 1) {
+        return fail(ErrorCode::Unsupported,
+                    fmt::format("attention by position is defined for one attention per layer, and {} has {}; choose "
+                                "another method",
+                                method.text, std::max(cost.passes, cost.attentionsPerLayer)));
+    }
     AttentionSettings resolved = settings;
     storeResolved(resolved.compute, resolved.task, bench);
     auto runId = beginRun(store, bench, settings.compute, "attn",
@@ -44,14 +52,14 @@ Result<StudyOutcome> runAttention(const AttentionSettings& settings, store::Stor
     if (!runId) return fail(runId.error());
     RunProgress progress(store, *runId, observer);
     return conductRun(store, *runId, progress, [&]() -> Result<StudyOutcome> {
-        auto variant = store.ensureVariant(*runId, method.text, method.scales);
+        auto variant = store.ensureVariant(*runId, method.text, storedScales(method));
         if (!variant) return fail(variant.error());
         auto session = bench.model.lm->newSession(bench.threads);
-        if (auto applied = requireApplied(*session, method.scales, plan.longestPrompt()); !applied)
+        if (auto applied = requireApplied(*session, method, plan.longestPrompt()); !applied)
             return fail(applied.error());
         progress.setTotal(plan.prompts());
         progress.setStage("attention by position");
-        auto summary = probeAttention(*session, plan, bench.task.labels, method.scales, progress, stop);
+        auto summary = probeAttention(*session, plan, bench.task.labels, method, progress, stop);
         if (!summary) return fail(summary.error());
         if (auto done = store.recordAttention(*runId, attentionRows(*summary, *variant)); !done)
             return fail(done.error());

@@ -49,7 +49,12 @@ Result<std::vector<Variant>> makeVariants(const DeviationSettings& settings, con
         if (!loaded) return fail(loaded.error());
         auto method = profileMethod(file, config, observer);
         if (!method) return fail(method.error());
-        if (auto runs = requireLayerScales(*method); !runs) return fail(runs.error());
+        if (!isLayerScales(*method)) {
+            return fail(ErrorCode::Unsupported,
+                        fmt::format("'{}' has more than a scale per layer, of which deviation's variants are made; use "
+                                    "a profile with one scale per layer",
+                                    file));
+        }
         const curve::Constraints bounds = loaded->profile.constraints.value_or(curve::Constraints{});
         for (const analysis::ScaleVariant kind : *kinds) {
             auto made = analysis::scaleVariant(kind, method->scales, bounds.scaleMin, bounds.scaleMax, settings.seed);
@@ -70,7 +75,7 @@ Result<StudyOutcome> runDeviation(const DeviationSettings& settings, store::Stor
     if (!bench) return fail(bench.error());
     auto variants = makeVariants(settings, bench->model.config(), observer);
     if (!variants) return fail(variants.error());
-    auto plan = planOfAllItems(*bench);
+    auto plan = planOfAllItems(*bench, bench->model.config().contextLength);
     if (!plan) return fail(plan.error());
     DeviationSettings resolved = settings;
     storeResolved(resolved.compute, resolved.task, *bench);

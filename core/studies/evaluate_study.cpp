@@ -38,15 +38,15 @@ Result<StudyOutcome> runEvaluation(const EvalSettings& settings, store::StoreWri
         std::vector<std::string> items;
         for (const tasks::KvItem& item : bench.task.dataset.items) items.push_back(item.id);
         if (auto set = store.setSplit(*runId, kSplit, items); !set) return fail(set.error());
-        auto variant = store.ensureVariant(*runId, method.text, method.scales);
+        auto variant = store.ensureVariant(*runId, method.text, storedScales(method));
         if (!variant) return fail(variant.error());
         auto session = bench.model.lm->newSession(bench.threads);
-        if (auto applied = requireApplied(*session, method.scales, plan.longestPrompt()); !applied)
+        if (auto applied = requireApplied(*session, method, plan.longestPrompt()); !applied)
             return fail(applied.error());
         progress.setTotal(plan.prompts());
         progress.setStage(fmt::format("evaluating {}", method.text));
-        auto outcomes = evaluateVariant(*session, bench.model.tokenizer(), plan, method.scales, *score, store, *variant,
-                                        kSplit, progress, stop);
+        auto outcomes = evaluateVariant(
+            {*session, bench.model.tokenizer(), plan, method, *score, store, *variant, kSplit}, progress, stop);
         bool stopped = false;
         if (!outcomes) {
             if (!model::wasStopped(outcomes.error())) return fail(outcomes.error());

@@ -37,7 +37,6 @@ Result<RunningModel> startModel(const ModelOptions& options, std::optional<int> 
     RunningModel running{std::move(*loaded), {}, nullptr};
     auto resolved = methodFor(*spec, running.loaded.config(), observer);
     if (!resolved) return fail(resolved.error());
-    if (auto runs = requireLayerScales(*resolved); !runs) return fail(runs.error());
     running.method = std::move(*resolved);
     running.session = running.loaded.lm->newSession(*threadCount);
     return running;
@@ -147,12 +146,12 @@ Result<json> scoreText(const ScoreTextSettings& settings, ProgressObserver& obse
                     fmt::format("a score needs at least 2 tokens and the text has {}; give a longer text", ids.size()));
     }
 
-    const int probed = std::min(static_cast<int>(ids.size()), running->loaded.config().contextLength);
-    if (auto applied = requireApplied(*running->session, running->method.scales, probed); !applied)
+    const int probed = std::min(static_cast<int>(ids.size()), contextLength(running->method, running->loaded.config()));
+    if (auto applied = requireApplied(*running->session, running->method, probed); !applied)
         return fail(applied.error());
 
     const double start = steadySeconds();
-    auto score = running->session->scoreText(ids, running->method.scales, settings.top, stop);
+    auto score = running->session->scoreText(ids, running->method, settings.top, stop);
     if (!score) return fail(score.error());
     const double seconds = steadySeconds() - start;
 
@@ -190,18 +189,17 @@ Result<json> generateText(const GenerateSettings& settings, ProgressObserver& ob
     auto prompt =
         settings.ids ? Result<PromptIds>(PromptIds{*settings.ids, {}}) : encodePrompt(*tokenizer, settings, observer);
     if (!prompt) return fail(prompt.error());
-    const auto context = static_cast<std::size_t>(running->loaded.config().contextLength);
+    const auto context = static_cast<std::size_t>(contextLength(running->method, running->loaded.config()));
     if (prompt->ids.size() + static_cast<std::size_t>(settings.maxNewTokens) > context) {
-        return fail(
-            ErrorCode::BadInput,
-            fmt::format("the prompt's {} tokens and --max-new-tokens {} exceed the model's context of {} tokens; "
-                        "shorten the prompt or ask for fewer tokens",
-                        prompt->ids.size(), settings.maxNewTokens, context));
+        return fail(ErrorCode::BadInput,
+                    fmt::format("the prompt's {} tokens and --max-new-tokens {} exceed the context of {} tokens; "
+                                "shorten the prompt or ask for fewer tokens",
+                                prompt->ids.size(), settings.maxNewTokens, context));
     }
     const int longest = static_cast<int>(prompt->ids.size()) + settings.maxNewTokens;
-    if (auto applied = requireApplied(*running->session, running->method.scales, longest); !applied)
+    if (auto applied = requireApplied(*running->session, running->method, longest); !applied)
         return fail(applied.error());
-    if (auto set = running->session->setScales(running->method.scales); !set) return fail(set.error());
+    if (auto set = running->session->setMethod(running->method); !set) return fail(set.error());
 
     double start = steadySeconds();
     auto logits = running->session->advance(prompt->ids, stop);

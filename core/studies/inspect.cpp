@@ -90,7 +90,7 @@ json ropeJson(const model::ModelConfig& config) {
 /// [L][R/2] inverse frequencies after each layer's scale: positions/s is the same as inv_freq/s.
 json effectiveFrequencies(const model::ModelConfig& config, const rope::PositionMethod& method, int length,
                           int path = 0) {
-    const rope::MethodModel model = methodModel(config);
+    const rope::MethodModel model = model::methodModel(config);
     json layers = json::array();
     for (int layer = 0; layer < config.numLayers; ++layer) {
         const double scale = method.scales.empty() ? 1.0 : method.scales[static_cast<std::size_t>(layer)];
@@ -227,10 +227,10 @@ Result<json> inspectModel(const std::string& model, const std::string& method, P
     json out = describeModel(*opened, *resolved);
     out["method"] = method;
     for (const rope::MethodPart& part : spec->parts) {
-        out["method_meaning"].push_back(
-            {{"part", rope::methodName(part.kind)}, {"meaning", partMeaning(part, *resolved, methodModel(config))}});
+        out["method_meaning"].push_back({{"part", rope::methodName(part.kind)},
+                                         {"meaning", partMeaning(part, *resolved, model::methodModel(config))}});
     }
-    out["method_cost"] = costJson(*resolved, methodModel(config));
+    out["method_cost"] = costJson(*resolved, model::methodModel(config));
     out["tokenizer"] = tokenizerJson(*opened->weights, out["warnings"]);
     const model::ComputeType type = model::defaultComputeType();
     out["memory"] = memoryJson(config, type);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/base/clock.h"
 #include "core/studies/json_rows.h"
 #include "core/tasks/kv_retrieval.h"
 
@@ -26,10 +27,10 @@ analysis::ItemOutcome outcomeOf(const PromptPlan::Entry& entry) {
 
 /// Greedy answer, as the benchmark's own loop makes it: up to kMaxNewTokens, ended by an end token.
 Result<std::string> generateAnswer(model::ModelSession& session, const text::Tokenizer& tokenizer,
-                                   const TokenizedPrompt& tokens, int contextLength, const rope::LayerScales& scales,
+                                   const TokenizedPrompt& tokens, int contextLength, const rope::PositionMethod& method,
                                    std::stop_token stop) {
     session.resetSequence();
-    if (auto set = session.setScales(scales); !set) return fail(set.error());
+    if (auto set = session.setMethod(method); !set) return fail(set.error());
     std::vector<text::TokenId> answer;
     std::vector<text::TokenId> next = tokens.prompt;
     const int room = std::min(kMaxNewTokens, contextLength - static_cast<int>(tokens.prompt.size()));
@@ -46,25 +47,29 @@ Result<std::string> generateAnswer(model::ModelSession& session, const text::Tok
     return tokenizer.decode(answer);
 }
 
-Result<std::vector<analysis::ItemOutcome>> computeChunk(model::ModelSession& session, const text::Tokenizer& tokenizer,
-                                                        const PromptPlan& plan, const std::vector<std::size_t>& chunk,
-                                                        const rope::LayerScales& scales, const tasks::ScoreKind& score,
-                                                        std::stop_token stop) {
+Result<std::vector<analysis::ItemOutcome>> computeChunk(const VariantEvaluation::Subject& subject,
+                                                        const std::vector<std::size_t>& chunk,
+                                                        VariantEvaluation::ChunkRun& run, std::stop_token stop) {
+    const PromptPlan& plan = subject.plan;
     std::vector<model::ScoredPrompt> batch;
     for (const std::size_t index : chunk) {
         const TokenizedPrompt& tokens = plan.entries()[index].tokens;
         batch.push_back({tokens.prompt, tokens.answer});
+        run.tokens += static_cast<std::int64_t>(tokens.prompt.size() + tokens.answer.size());
     }
-    auto scores = session.scoreAnswers(batch, scales, stop);
+    const double start = steadySeconds();
+    auto scores = subject.session.scoreAnswers(batch, subject.method, stop);
     if (!scores) return fail(scores.error());
+    run.seconds = steadySeconds() - start;
     std::vector<analysis::ItemOutcome> outcomes;
     for (std::size_t i = 0; i < chunk.size(); ++i) {
         const PromptPlan::Entry& entry = plan.entries()[chunk[i]];
         analysis::ItemOutcome outcome = outcomeOf(entry);
         outcome.nll = (*scores)[i].meanNll;
         outcome.correct = (*scores)[i].allArgmax;
-        if (score.kind == tasks::ScoreKind::Kind::Generate) {
-            auto text = generateAnswer(session, tokenizer, entry.tokens, plan.contextLength(), scales, stop);
+        if (subject.score.kind == tasks::ScoreKind::Kind::Generate) {
+            auto text = generateAnswer(subject.session, subject.tokenizer, entry.tokens, plan.contextLength(),
+                                       subject.method, stop);
             if (!text) return fail(text.error());
             outcome.correct = tasks::kvGeneratedCorrect(*text, entry.tokens.value);
             outcome.generated = std::move(*text);
@@ -142,47 +147,60 @@ std::int64_t PromptPlan::tokens() const {
     return count;
 }
 
-Result<std::vector<analysis::ItemOutcome>> evaluateVariant(model::ModelSession& session,
-                                                           const text::Tokenizer& tokenizer, const PromptPlan& plan,
-                                                           const rope::LayerScales& scales,
-                                                           const tasks::ScoreKind& score, store::StoreWriter& store,
-                                                           std::int64_t variantId, const std::string& split,
-                                                           ChunkObserver& observer, std::stop_token stop) {
-    std::map<std::pair<std::string, int>, analysis::ItemOutcome> known;
-    auto stored = store.reader().outcomes(variantId, split);
+Result<VariantEvaluation> VariantEvaluation::begin(Subject subject) {
+    VariantEvaluation evaluation(std::move(subject));
+    const Subject& own = evaluation.m_subject;
+    auto stored = own.store.reader().outcomes(own.variantId, own.split);
     if (!stored) return fail(stored.error());
-    for (const store::OutcomeRow& row : *stored) known.emplace(std::pair(row.itemId, row.position), fromRow(row));
+    for (const store::OutcomeRow& row : *stored)
+        evaluation.m_known.emplace(std::pair(row.itemId, row.position), fromRow(row));
+    for (const PromptPlan::Entry& entry : own.plan.entries()) {
+        if (entry.tooLong) evaluation.m_outcomes.push_back(outcomeOf(entry));
+    }
+    if (!evaluation.m_outcomes.empty()) {
+        if (auto done = commit(own.store, own.variantId, own.split, evaluation.m_outcomes); !done)
+            return fail(done.error());
+    }
+    return evaluation;
+}
 
-    std::vector<analysis::ItemOutcome> skipped;
-    for (const PromptPlan::Entry& entry : plan.entries()) {
-        if (entry.tooLong) skipped.push_back(outcomeOf(entry));
+Result<VariantEvaluation::ChunkRun> VariantEvaluation::runChunk(std::size_t chunk, std::stop_token stop) {
+    const std::vector<std::size_t>& indices = m_subject.plan.chunks()[chunk];
+    std::vector<analysis::ItemOutcome> outcomes;
+    for (const std::size_t index : indices) {
+        const PromptPlan::Entry& entry = m_subject.plan.entries()[index];
+        const auto it = m_known.find({entry.itemId, entry.position});
+        if (it == m_known.end()) break;
+        outcomes.push_back(it->second);
     }
-    if (!skipped.empty()) {
-        if (auto done = commit(store, variantId, split, skipped); !done) return fail(done.error());
+    const auto count = static_cast<std::int64_t>(indices.size());
+    ChunkRun run;
+    if (outcomes.size() == indices.size()) {
+        run.reused = count;
+    } else {
+        if (stop.stop_requested()) return fail(ErrorCode::Failed, model::kStoppedMessage);
+        auto computed = computeChunk(m_subject, indices, run, stop);
+        if (!computed) return fail(computed.error());
+        run.computed = count;
+        outcomes = std::move(*computed);
+        if (auto done = commit(m_subject.store, m_subject.variantId, m_subject.split, outcomes); !done)
+            return fail(done.error());
     }
+    std::ranges::move(outcomes, std::back_inserter(m_outcomes));
+    return run;
+}
 
-    std::vector<analysis::ItemOutcome> all = std::move(skipped);
-    for (const std::vector<std::size_t>& chunk : plan.chunks()) {
-        std::vector<analysis::ItemOutcome> outcomes;
-        for (const std::size_t index : chunk) {
-            const PromptPlan::Entry& entry = plan.entries()[index];
-            const auto it = known.find({entry.itemId, entry.position});
-            if (it == known.end()) break;
-            outcomes.push_back(it->second);
-        }
-        const bool reuse = outcomes.size() == chunk.size();
-        if (!reuse) {
-            if (stop.stop_requested()) return fail(ErrorCode::Failed, model::kStoppedMessage);
-            auto computed = computeChunk(session, tokenizer, plan, chunk, scales, score, stop);
-            if (!computed) return fail(computed.error());
-            outcomes = std::move(*computed);
-            if (auto done = commit(store, variantId, split, outcomes); !done) return fail(done.error());
-        }
-        const auto count = static_cast<std::int64_t>(chunk.size());
-        if (auto told = observer.chunkDone(reuse ? 0 : count, reuse ? count : 0); !told) return fail(told.error());
-        std::ranges::move(outcomes, std::back_inserter(all));
+Result<std::vector<analysis::ItemOutcome>> evaluateVariant(VariantEvaluation::Subject subject, ChunkObserver& observer,
+                                                           std::stop_token stop) {
+    const std::size_t chunks = subject.plan.chunks().size();
+    auto evaluation = VariantEvaluation::begin(std::move(subject));
+    if (!evaluation) return fail(evaluation.error());
+    for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
+        const auto run = evaluation->runChunk(chunk, stop);
+        if (!run) return fail(run.error());
+        if (auto told = observer.chunkDone(run->computed, run->reused); !told) return fail(told.error());
     }
-    return all;
+    return evaluation->outcomes();
 }
 
 }  // namespace lpes::studies

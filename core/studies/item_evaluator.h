@@ -1,9 +1,11 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/analysis/position_accuracy.h"
@@ -57,13 +59,45 @@ class ChunkObserver {
     virtual Result<void> chunkDone(std::int64_t computed, std::int64_t reused) = 0;
 };
 
-/// Evaluates one variant on a plan: outcomes that the data base has are reused chunk by chunk, missing chunks are
-/// computed and committed one by one. Answers a stop with kStoppedMessage; what was finished is kept.
-/// Generation scoring decides `correct` from up to 100 greedy tokens (methods.md §3.1) and keeps the raw answer; the
-/// NLL is teacher forced either way.
-[[nodiscard]] Result<std::vector<analysis::ItemOutcome>> evaluateVariant(
-    model::ModelSession& session, const text::Tokenizer& tokenizer, const PromptPlan& plan,
-    const rope::LayerScales& scales, const tasks::ScoreKind& score, store::StoreWriter& store, std::int64_t variantId,
-    const std::string& split, ChunkObserver& observer, std::stop_token stop);
+/// One variant on a plan, chunk by chunk: outcomes that the data base has are reused, missing chunks are computed and
+/// committed one by one. Generation scoring decides `correct` from up to 100 greedy tokens (methods.md §3.1) and keeps
+/// the raw answer; the NLL is teacher forced either way. All that `begin` is given outlives it. thread-compatible.
+class VariantEvaluation {
+  public:
+    /// What is evaluated, by whom and where it goes.
+    struct Subject {
+        model::ModelSession& session;
+        const text::Tokenizer& tokenizer;
+        const PromptPlan& plan;
+        rope::PositionMethod method;
+        const tasks::ScoreKind& score;
+        store::StoreWriter& store;
+        std::int64_t variantId;
+        std::string split;
+    };
+    /// Reads what is stored, and stores the items that are too long.
+    [[nodiscard]] static Result<VariantEvaluation> begin(Subject subject);
+
+    struct ChunkRun {
+        std::int64_t computed = 0, reused = 0;  ///< prompts
+        double seconds = 0.0;                   ///< of teacher-forced scoring, 0 when reused
+        std::int64_t tokens = 0;                ///< that were scored in them, answers included
+    };
+    /// Answers a stop with kStoppedMessage; what was finished is kept.
+    [[nodiscard]] Result<ChunkRun> runChunk(std::size_t chunk, std::stop_token stop);
+
+    [[nodiscard]] const std::vector<analysis::ItemOutcome>& outcomes() const { return m_outcomes; }
+
+  private:
+    explicit VariantEvaluation(Subject subject) : m_subject(std::move(subject)) {}
+
+    Subject m_subject;
+    std::map<std::pair<std::string, int>, analysis::ItemOutcome> m_known;
+    std::vector<analysis::ItemOutcome> m_outcomes;
+};
+
+/// All chunks of a variant, one after another.
+[[nodiscard]] Result<std::vector<analysis::ItemOutcome>> evaluateVariant(VariantEvaluation::Subject subject,
+                                                                         ChunkObserver& observer, std::stop_token stop);
 
 }  // namespace lpes::studies

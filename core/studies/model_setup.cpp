@@ -150,9 +150,8 @@ Result<int> resolveThreads(int workers, std::optional<int> threadsPerWorker) {
     return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-rope::MethodModel methodModel(const model::ModelConfig& config) {
-    return {config.rope,     config.slidingRope, config.numLayers,
-            config.numHeads, config.numKvHeads,  config.contextLength};
+int contextLength(const rope::PositionMethod& method, const model::ModelConfig& config) {
+    return rope::contextLength(method, model::methodModel(config));
 }
 
 Result<rope::PositionMethod> methodFor(const rope::MethodSpec& spec, const model::ModelConfig& config,
@@ -172,7 +171,7 @@ Result<rope::PositionMethod> methodFor(const rope::MethodSpec& spec, const model
         return fail(ErrorCode::Unsupported,
                     fmt::format("'{}' cannot be used: router files are not read yet; use another method", path));
     };
-    return rope::resolveMethod(spec, methodModel(config), files);
+    return rope::resolveMethod(spec, model::methodModel(config), files);
 }
 
 Result<rope::PositionMethod> profileMethod(const std::string& file, const model::ModelConfig& config,
@@ -184,12 +183,12 @@ Result<rope::PositionMethod> profileMethod(const std::string& file, const model:
     return methodFor({{std::move(part)}, "lpes:" + file}, config, observer);
 }
 
-Result<void> requireLayerScales(const rope::PositionMethod& method) {
-    if (!method.rope && !method.slidingRope && method.divisors.empty() && method.onePerLayer()) return {};
-    return fail(ErrorCode::Unsupported,
-                fmt::format("the method '{}' is more than a scale per layer, and this version can show it with 'lpes "
-                            "inspect' but not run it yet; use baseline, pi, uniform or lpes",
-                            method.text));
+bool isLayerScales(const rope::PositionMethod& method) {
+    return !method.rope && !method.slidingRope && method.divisors.empty() && method.onePerLayer();
+}
+
+rope::LayerScales storedScales(const rope::PositionMethod& method) {
+    return isLayerScales(method) ? method.scales : rope::LayerScales();
 }
 
 }  // namespace lpes::studies

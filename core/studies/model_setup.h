@@ -58,8 +58,8 @@ struct ModelOptions {
 /// window). Usage when there are several workers and none was given: it is never derived from the number of workers.
 [[nodiscard]] Result<int> resolveThreads(int workers, std::optional<int> threadsPerWorker);
 
-/// What a position method has to know of a model.
-[[nodiscard]] rope::MethodModel methodModel(const model::ModelConfig& config);
+/// Tokens that fit under the method.
+[[nodiscard]] int contextLength(const rope::PositionMethod& method, const model::ModelConfig& config);
 
 /// A method for this model, as rope::resolveMethod refuses it. Reads the files that it names and checks that they fit;
 /// their warnings go to the observer.
@@ -69,8 +69,10 @@ struct ModelOptions {
 [[nodiscard]] Result<rope::PositionMethod> profileMethod(const std::string& file, const model::ModelConfig& config,
                                                          ProgressObserver& observer);
 
-/// Sessions take a scale per layer. Unsupported, by name, for a method that is more than that: `scales` alone would run
-/// something else under its name.
-[[nodiscard]] Result<void> requireLayerScales(const rope::PositionMethod& method);
+/// Is a scale per layer all of it?
+[[nodiscard]] bool isLayerScales(const rope::PositionMethod& method);
+/// The scales that a variant is stored with: none where they are not all of the method, because variants with the same
+/// scales are one.
+[[nodiscard]] rope::LayerScales storedScales(const rope::PositionMethod& method);
 
 }  // namespace lpes::studies

@@ -13,8 +13,9 @@ bool usedForDeviation(const PromptPlan::Entry& entry) {
 }  // namespace
 
 Result<analysis::AttentionSummary> probeAttention(model::ModelSession& session, const PromptPlan& plan,
-                                                  std::span<const std::string> labels, const rope::LayerScales& scales,
-                                                  ChunkObserver& observer, std::stop_token stop) {
+                                                  std::span<const std::string> labels,
+                                                  const rope::PositionMethod& method, ChunkObserver& observer,
+                                                  std::stop_token stop) {
     std::vector<analysis::PromptAttention> prompts;
     for (const PromptPlan::Entry& entry : plan.entries()) {
         if (entry.tooLong) continue;
@@ -22,7 +23,7 @@ Result<analysis::AttentionSummary> probeAttention(model::ModelSession& session, 
         for (const auto& [begin, end] : entry.tokens.records) spans.push_back({begin, end});
         spans.push_back({entry.tokens.instruction.first, entry.tokens.instruction.second});
         spans.push_back({entry.tokens.question.first, entry.tokens.question.second});
-        auto probe = session.attentionOfLastToken(entry.tokens.prompt, spans, scales, stop);
+        auto probe = session.attentionOfLastToken(entry.tokens.prompt, spans, method, stop);
         if (!probe) return fail(probe.error());
         analysis::PromptAttention prompt;
         prompt.position = entry.position;
@@ -37,12 +38,12 @@ Result<analysis::AttentionSummary> probeAttention(model::ModelSession& session, 
 }
 
 Result<analysis::DeviationSummary> probeDeviation(model::ModelSession& session, const PromptPlan& plan,
-                                                  const std::string& variant, const rope::LayerScales& scales,
+                                                  const std::string& variant, const rope::PositionMethod& method,
                                                   std::uint64_t seed, ChunkObserver& observer, std::stop_token stop) {
     std::vector<analysis::PromptDeviation> prompts;
     for (const PromptPlan::Entry& entry : plan.entries()) {
         if (!usedForDeviation(entry)) continue;
-        auto compared = session.compareRepresentations(entry.tokens.prompt, {}, scales, stop);
+        auto compared = session.compareRepresentations(entry.tokens.prompt, {}, method, stop);
         if (!compared) return fail(compared.error());
         prompts.push_back({std::move(compared->deviation), std::move(compared->rsa), std::move(compared->meanCosine)});
         if (auto told = observer.chunkDone(1, 0); !told) return fail(told.error());

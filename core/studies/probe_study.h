@@ -19,13 +19,13 @@ namespace lpes::studies {
 /// Attention of the last token of every prompt of the plan. `observer` is told after each prompt.
 [[nodiscard]] Result<analysis::AttentionSummary> probeAttention(model::ModelSession& session, const PromptPlan& plan,
                                                                 std::span<const std::string> labels,
-                                                                const rope::LayerScales& scales,
+                                                                const rope::PositionMethod& method,
                                                                 ChunkObserver& observer, std::stop_token stop);
 
-/// Hidden states under `scales` against those without a profile, on each item's prompt at the first position.
+/// Hidden states under `method` against those without a profile, on each item's prompt at the first position.
 [[nodiscard]] Result<analysis::DeviationSummary> probeDeviation(model::ModelSession& session, const PromptPlan& plan,
                                                                 const std::string& variant,
-                                                                const rope::LayerScales& scales, std::uint64_t seed,
+                                                                const rope::PositionMethod& method, std::uint64_t seed,
                                                                 ChunkObserver& observer, std::stop_token stop);
 /// Prompts that probeDeviation runs.
 [[nodiscard]] std::int64_t deviationPrompts(const PromptPlan& plan);

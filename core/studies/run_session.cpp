@@ -54,15 +54,14 @@ Result<Workbench> prepareWorkbench(const ComputeSettings& compute, const TaskSpe
     return bench;
 }
 
-Result<PromptPlan> planOfAllItems(const Workbench& bench) {
+Result<PromptPlan> planOfAllItems(const Workbench& bench, int context) {
     std::vector<std::string> ids;
     for (const tasks::KvItem& item : bench.task.dataset.items) ids.push_back(item.id);
-    const int context = bench.model.config().contextLength;
     auto plan = PromptPlan::make(bench.task, ids, bench.model.tokenizer(), context, bench.batchSize);
     if (!plan) return plan;
     if (plan->prompts() == 0) {
         return fail(ErrorCode::BadInput,
-                    fmt::format("every item of {} is longer than the model's context of {} tokens; use fewer pairs or "
+                    fmt::format("every item of {} is longer than the context of {} tokens; use fewer pairs or "
                                 "another model",
                                 bench.task.dataset.name, context));
     }
@@ -77,8 +76,7 @@ Result<MethodBench> prepareMethod(const std::string& method, const ComputeSettin
     if (!bench) return fail(bench.error());
     auto resolved = methodFor(*spec, bench->model.config(), observer);
     if (!resolved) return fail(resolved.error());
-    if (auto runs = requireLayerScales(*resolved); !runs) return fail(runs.error());
-    auto plan = planOfAllItems(*bench);
+    auto plan = planOfAllItems(*bench, contextLength(*resolved, bench->model.config()));
     if (!plan) return fail(plan.error());
     return MethodBench{std::move(*bench), std::move(*resolved), std::move(*plan)};
 }
@@ -91,16 +89,15 @@ void storeResolved(ComputeSettings& compute, TaskSpec& task, const Workbench& be
     if (task.data) task.data = std::filesystem::absolute(*task.data).lexically_normal().string();
 }
 
-Result<void> requireApplied(model::ModelSession& session, const rope::LayerScales& scales, int longestPrompt) {
+Result<void> requireApplied(model::ModelSession& session, const rope::PositionMethod& method, int longestPrompt) {
     // The last token of the longest prompt stands at position longestPrompt − 1.
-    auto applied = session.verifyApplied(scales, std::max(0, longestPrompt - 1));
+    auto applied = session.verifyApplied(method, std::max(0, longestPrompt - 1));
     if (!applied) return fail(applied.error());
     if (applied->verified) return {};
-    return fail(
-        ErrorCode::Failed,
-        fmt::format("the scales were set but layer {} does not use its own (position table off by {:.3g}); please "
-                    "report this with the model's name",
-                    applied->worstLayer, applied->maxAbsError));
+    return fail(ErrorCode::Failed,
+                fmt::format("the method was set but layer {} does not use its tables (off by {:.3g}); please "
+                            "report this with the model's name",
+                            applied->worstLayer, applied->maxAbsError));
 }
 
 Result<std::int64_t> beginRun(store::StoreWriter& store, const Workbench& bench, const ComputeSettings& compute,

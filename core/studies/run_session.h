@@ -34,8 +34,8 @@ struct Workbench {
                                                  std::int64_t generateCount, ProgressObserver& observer,
                                                  std::stop_token stop, const LoadedModel* loaded = nullptr);
 
-/// All items of the task; BadInput when every one is longer than the model's context.
-[[nodiscard]] Result<PromptPlan> planOfAllItems(const Workbench& bench);
+/// All items of the task; BadInput when every one is longer than `context` tokens.
+[[nodiscard]] Result<PromptPlan> planOfAllItems(const Workbench& bench, int context);
 
 /// What a study of one position method needs: the method is resolved for this model, the plan holds all items.
 struct MethodBench {
@@ -43,7 +43,6 @@ struct MethodBench {
     rope::PositionMethod method;
     PromptPlan plan;
 };
-/// Unsupported for a method that sessions do not take (requireLayerScales).
 [[nodiscard]] Result<MethodBench> prepareMethod(const std::string& method, const ComputeSettings& compute,
                                                 const TaskSpec& task, std::int64_t generateCount,
                                                 ProgressObserver& observer, std::stop_token stop);
@@ -52,8 +51,9 @@ struct MethodBench {
 /// so that a resumed run on another machine or from another folder computes the same.
 void storeResolved(ComputeSettings& compute, TaskSpec& task, const Workbench& bench);
 
-/// Applies scales to a session and reads them back up to the longest prompt; Failed when a layer does not use its own.
-[[nodiscard]] Result<void> requireApplied(model::ModelSession& session, const rope::LayerScales& scales,
+/// Applies a method to a session and reads it back up to the longest prompt; Failed when a layer does not use its own
+/// tables.
+[[nodiscard]] Result<void> requireApplied(model::ModelSession& session, const rope::PositionMethod& method,
                                           int longestPrompt);
 
 /// Adds model, data set and run to the data base.

@@ -1,6 +1,7 @@
 #include "core/studies/run_settings.h"
 
 #include "core/studies/json_rows.h"
+#include "core/studies/method_bench.h"
 
 namespace lpes::resources {
 extern const std::string_view demoStudyJson;
@@ -51,15 +52,13 @@ json withOrigins(const json& plain, const std::map<std::string, std::string>& or
     return out;
 }
 
-void readSettings(JsonFields& fields, SearchRunSettings& settings, std::string& curveName) {
-    ComputeSettings& compute = settings.compute;
+void readShared(JsonFields& fields, ComputeSettings& compute, TaskSpec& task) {
     fields.read("model", compute.model);
     fields.read("dtype", compute.dtype);
     fields.read("device", compute.device);
     fields.read("workers", compute.workers);
     fields.read("threads_per_worker", compute.threadsPerWorker);
     fields.read("batch_size", compute.batchSize);
-    TaskSpec& task = settings.task;
     fields.read("task", task.task);
     fields.read("data", task.data);
     fields.read("pairs", task.pairs);
@@ -67,6 +66,19 @@ void readSettings(JsonFields& fields, SearchRunSettings& settings, std::string& 
     fields.read("positions", task.positions);
     fields.read("limit", task.limit);
     fields.read("item_seed", task.itemSeed);
+}
+
+std::map<std::string, std::string> readOrigins(const json& stored) {
+    std::map<std::string, std::string> origins;
+    for (const auto& [key, value] : stored.items()) {
+        if (value.is_object() && value.contains("origin") && value["origin"].is_string())
+            origins[key] = value["origin"].get<std::string>();
+    }
+    return origins;
+}
+
+void readSettings(JsonFields& fields, SearchRunSettings& settings, std::string& curveName) {
+    readShared(fields, settings.compute, settings.task);
     search::SearchSettings& search = settings.search;
     fields.read("seed", search.seed);
     fields.read("population", search.population);
@@ -119,6 +131,35 @@ json toJson(const EvalSettings& settings) {
     return withOrigins(plain, settings.origins);
 }
 
+json toJson(const CompareSettings& settings) {
+    json plain = computeJson(settings.compute);
+    plain.update(toJson(settings.task));
+    plain.update({{"methods", settings.methods}, {"score", settings.score}, {"seed", settings.seed}});
+    return withOrigins(plain, settings.origins);
+}
+
+Result<CompareSettings> compareSettingsFromJson(const json& stored) {
+    CompareSettings settings;
+    JsonFields fields(stored, "comparison settings");
+    readShared(fields, settings.compute, settings.task);
+    fields.read("methods", settings.methods);
+    fields.read("score", settings.score);
+    fields.read("seed", settings.seed);
+    if (auto done = fields.finish(); !done) return fail(done.error());
+    settings.origins = readOrigins(stored);
+    return settings;
+}
+
+json toJson(const BenchSettings& settings) {
+    json plain = computeJson(settings.compute);
+    plain.update({{"methods", settings.methods},
+                  {"lengths", settings.lengths},
+                  {"new_tokens", settings.newTokens},
+                  {"seconds", settings.seconds},
+                  {"seed", settings.seed}});
+    return withOrigins(plain, settings.origins);
+}
+
 json toJson(const SearchRunSettings& settings) {
     return withOrigins(plainJson(settings), settings.origins);
 }
@@ -146,11 +187,7 @@ Result<SearchRunSettings> searchSettingsFromJson(const json& stored) {
     auto kind = curve::parseCurveKind(curveName);
     if (!kind) return fail(kind.error());
     settings.search.curve = *kind;
-    for (const auto& [key, value] : stored.items()) {
-        if (value.is_object() && value.contains("origin") && value["origin"].is_string()) {
-            settings.origins[key] = value["origin"].get<std::string>();
-        }
-    }
+    settings.origins = readOrigins(stored);
     return settings;
 }
 

@@ -31,6 +31,15 @@ struct EvalSettings {
     std::map<std::string, std::string> origins;  ///< setting → "flag", "environment", "demo study", "default"
 };
 
+struct CompareSettings {
+    ComputeSettings compute;
+    TaskSpec task;
+    std::vector<std::string> methods;  ///< at least two; the first is what the others are compared with
+    std::string score = "strict";
+    std::uint64_t seed = 1;  ///< of the paired tests' and intervals' resamples
+    std::map<std::string, std::string> origins;
+};
+
 struct SearchRunSettings {
     ComputeSettings compute;
     TaskSpec task;
@@ -65,10 +74,12 @@ struct DeviationSettings {
 /// prints under "settings" and what the data base stores; SearchRunSettings round-trips, which is what resume relies
 /// on.
 [[nodiscard]] nlohmann::json toJson(const EvalSettings& settings);
+[[nodiscard]] nlohmann::json toJson(const CompareSettings& settings);
 [[nodiscard]] nlohmann::json toJson(const SearchRunSettings& settings);
 [[nodiscard]] nlohmann::json toJson(const AttentionSettings& settings);
 [[nodiscard]] nlohmann::json toJson(const DeviationSettings& settings);
 [[nodiscard]] Result<SearchRunSettings> searchSettingsFromJson(const nlohmann::json& json);
+[[nodiscard]] Result<CompareSettings> compareSettingsFromJson(const nlohmann::json& json);
 
 /// The demo study (resources/demo/study.json): key–value retrieval with words.
 [[nodiscard]] Result<SearchRunSettings> demoStudy();

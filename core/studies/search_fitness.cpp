@@ -32,8 +32,9 @@ Result<SearchFitness::SplitResult> SearchFitness::evaluateSplit(const std::strin
                                                                 std::stop_token stop) {
     auto variant = m_context.store.ensureVariant(m_context.runId, name, scales);
     if (!variant) return fail(variant.error());
-    auto outcomes = evaluateVariant(session(worker), m_context.bench.model.tokenizer(), plan, scales, m_context.score,
-                                    m_context.store, *variant, split, m_context.progress, stop);
+    auto outcomes = evaluateVariant({session(worker), m_context.bench.model.tokenizer(), plan, scales, m_context.score,
+                                     m_context.store, *variant, split},
+                                    m_context.progress, stop);
     if (!outcomes) return fail(outcomes.error());
     SplitResult result;
     result.variantId = *variant;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/model/torch/torch_runtime.h"
+#include "core/studies/resuming.h"
 #include "core/studies/search_setup.h"
 #include "core/studies/search_sitting.h"
 #include "core/studies/studies.h"
@@ -12,29 +13,6 @@ namespace lpes::studies {
 namespace {
 
 using nlohmann::json;
-
-Result<void> requireSame(const char* what, const std::string& then, const std::string& now, const std::string& where) {
-    if (then == now) return {};
-    return fail(
-        ErrorCode::BadInput,
-        fmt::format("{} of '{}' is not the one that the run was started with; restore it, or start a new search", what,
-                    where),
-        fmt::format("fingerprint then {}, now {}", then, now));
-}
-
-/// Rounding depends on processor and library, so the history may then differ from an uninterrupted one.
-void warnOfOtherMachine(const store::RunRow& run, const Workbench& bench, ProgressObserver& observer) {
-    const std::string device = model::deviceDescription(bench.model.lm->device());
-    if (run.deviceDescription != device) {
-        observer.warned(fmt::format("the run was started on '{}' and goes on on '{}': results may differ by rounding",
-                                    run.deviceDescription, device));
-    }
-    if (run.libTorchVersion != model::libTorchVersion()) {
-        observer.warned(
-            fmt::format("the run was started with LibTorch {} and goes on with {}: results may differ by rounding",
-                        run.libTorchVersion, model::libTorchVersion()));
-    }
-}
 
 /// Call it after reopenRun, which forgets the failures that ended a run.
 Result<StoredCandidates> storedCandidates(store::StoreReader& reader, std::int64_t runId) {
@@ -69,20 +47,11 @@ Result<StudyOutcome> runSearch(const SearchRunSettings& settings, store::StoreWr
 Result<StudyOutcome> resumeSearch(std::int64_t runId, std::optional<int> workers, store::StoreWriter& store,
                                   ProgressObserver& observer, std::stop_token stop, const LoadedModel* loaded) {
     store::StoreReader& reader = store.reader();
-    auto run = reader.run(runId);
+    const auto run = resumableRun(reader, runId, "search");
     if (!run) return fail(run.error());
-    if (run->kind != "search") {
-        return fail(ErrorCode::Usage,
-                    fmt::format("run {} is no search but '{}'; only a search can be resumed", runId, run->kind));
-    }
-    if (run->state == store::RunState::Finished) {
-        return fail(ErrorCode::Usage, fmt::format("run {} is finished; there is nothing to resume", runId));
-    }
-    const json stored = json::parse(run->settingsJson, nullptr, false);
-    if (stored.is_discarded()) {
-        return fail(ErrorCode::Database, fmt::format("the settings of run {} are damaged in the data base", runId));
-    }
-    auto settings = searchSettingsFromJson(stored);
+    const auto stored = storedSettings(*run);
+    if (!stored) return fail(stored.error());
+    auto settings = searchSettingsFromJson(*stored);
     if (!settings) return fail(settings.error());
     if (workers) settings->compute.workers = *workers;
     auto splits = readSplits(reader, runId);
@@ -90,25 +59,8 @@ Result<StudyOutcome> resumeSearch(std::int64_t runId, std::optional<int> workers
     auto prepared = prepareSearch(*settings, *splits, observer, stop, loaded);
     if (!prepared) return fail(prepared.error());
 
-    auto model = reader.model(run->modelId);
-    if (!model) return fail(model.error());
-    auto dataset = reader.dataset(run->datasetId);
-    if (!dataset) return fail(dataset.error());
-    const Workbench& bench = prepared->bench;
-    auto same = requireSame("the model", model->fingerprint, bench.model.config().fingerprint, settings->compute.model);
-    if (!same) return fail(same.error());
-    same = requireSame("the model's weights", model->weightsHash, weightsHash(*bench.model.opened.weights),
-                       settings->compute.model);
-    if (!same) return fail(same.error());
-    same = requireSame("the tokenizer", model->tokenizerFingerprint, bench.model.tokenizer().fingerprint(),
-                       settings->compute.model);
-    if (!same) return fail(same.error());
-    same = requireSame("the data set", dataset->hash, bench.task.dataset.hash, dataset->name);
-    if (!same) return fail(same.error());
-
-    same = requireSame("the prompt template", dataset->templateHash, tasks::kvTemplateHash(), dataset->name);
-    if (!same) return fail(same.error());
-    warnOfOtherMachine(*run, bench, observer);
+    if (auto same = requireSameInputs(reader, *run, prepared->bench, settings->compute.model, observer); !same)
+        return fail(same.error());
     if (auto opened = store.reopenRun(runId, prepared->settings.compute.workers); !opened) return fail(opened.error());
     RunProgress progress(store, runId, observer, run->elapsedSeconds);
     return conductRun(store, runId, progress, [&]() -> Result<StudyOutcome> {

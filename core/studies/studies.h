@@ -28,6 +28,18 @@ struct StudyOutcome {
 [[nodiscard]] Result<StudyOutcome> runEvaluation(const EvalSettings& settings, store::StoreWriter& store,
                                                  ProgressObserver& observer, std::stop_token stop);
 
+/// `compare`: several methods on the same items, in turns: accuracy by position, gap, paired tests against the first
+/// one, latency, memory, passes. An item that is too long for one method is left out for all.
+[[nodiscard]] Result<StudyOutcome> runComparison(const CompareSettings& settings, store::StoreWriter& store,
+                                                 ProgressObserver& observer, std::stop_token stop,
+                                                 const LoadedModel* loaded = nullptr);
+
+/// `resume` of a comparison: every finished outcome is reused; time is measured on what is computed now. BadInput and
+/// Usage as resumeSearch.
+[[nodiscard]] Result<StudyOutcome> resumeComparison(std::int64_t runId, store::StoreWriter& store,
+                                                    ProgressObserver& observer, std::stop_token stop,
+                                                    const LoadedModel* loaded = nullptr);
+
 /// `search`: genetic search, selection, report, attention and deviation of baseline and winner; the profile is stored
 /// with the run. `loaded`: a model in memory that is used when it is the settings' own (prepareWorkbench).
 [[nodiscard]] Result<StudyOutcome> runSearch(const SearchRunSettings& settings, store::StoreWriter& store,

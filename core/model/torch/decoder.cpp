@@ -12,18 +12,8 @@
 
 namespace lpes::model {
 
-at::Tensor Workspace::take(Slot slot, at::IntArrayRef shape, const at::TensorOptions& options) {
-    const at::Device device = options.device();
-    at::Tensor& buffer = m_buffers[device.is_cpu() ? -1 : device.index()][slot];
-    const std::int64_t size = c10::multiply_integers(shape);
-    if (!buffer.defined() || buffer.numel() < size || buffer.dtype() != options.dtype()) {
-        buffer.reset();
-        buffer = at::empty({size}, options);
-    }
-    return buffer.narrow(0, 0, size).view(shape);
-}
-
-PackedTokens Decoder::embed(std::span<const std::span<const text::TokenId>> prompts, int firstPosition) const {
+PackedTokens Decoder::embed(std::span<const std::span<const text::TokenId>> prompts, int firstPosition,
+                            std::int64_t paths) const {
     PackedTokens tokens;
     std::vector<std::int64_t> ids;
     for (const auto& prompt : prompts) {
@@ -32,6 +22,13 @@ PackedTokens Decoder::embed(std::span<const std::span<const text::TokenId>> prom
             ids.push_back(prompt[i]);
             tokens.positions.push_back(firstPosition + static_cast<std::int32_t>(i));
         }
+    }
+    const std::vector<Segment> once = tokens.segments;
+    const std::vector<std::int32_t> positions = tokens.positions;
+    for (tokens.sharedBy = 1; tokens.sharedBy < paths; ++tokens.sharedBy) {
+        const auto offset = static_cast<std::int64_t>(tokens.positions.size());
+        for (const Segment& segment : once) tokens.segments.push_back({offset + segment.begin, segment.length});
+        tokens.positions.insert(tokens.positions.end(), positions.begin(), positions.end());
     }
     tokens.hidden =
         m_weights.storedEmbedding
@@ -65,8 +62,8 @@ at::Tensor Decoder::project(const at::Tensor& input, const Projection& projectio
     return out;
 }
 
-void Decoder::runLayer(int layer, PackedTokens& tokens, const RotaryTable& table, KvCache* cache,
-                       const at::Tensor& rows, const AttentionObserver& observer) const {
+void Decoder::runLayer(int layer, PackedTokens& tokens, AttentionStep& step, KvCache* cache, const at::Tensor& rows,
+                       const AttentionObserver& observer) const {
     const LayerWeights& weights = m_weights.layers[static_cast<std::size_t>(layer)];
     const std::int64_t heads = m_config.numHeads, kvHeads = m_config.numKvHeads, headDim = m_config.headDim;
     const std::int64_t hiddenSize = m_config.hiddenSize, inner = m_config.intermediateSize;
@@ -96,29 +93,18 @@ void Decoder::runLayer(int layer, PackedTokens& tokens, const RotaryTable& table
         kernels::normHeads(k, weights.keyNorm, m_config.rmsNormEps);
     }
 
-    const at::Tensor queries = take(Workspace::kQ, {heads, count, headDim});
-    at::Tensor keys, values;
-    std::vector<AttentionPart> parts;
-    const at::Tensor attended = take(Workspace::kAttended, {count, heads * headDim});
-    const std::span<const std::int32_t> tableRows = table.rows ? *table.rows : tokens.positions;
-    if (cache) {
-        const std::int64_t past = tokens.positions.front();
-        keys = cache->keys(layer).narrow(1, 0, past + count);
-        values = cache->values(layer).narrow(1, 0, past + count);
-        kernels::rotateAndSplit(q, k, v, table, tableRows, queries, keys.narrow(1, past, count),
-                                values.narrow(1, past, count));
-        parts.push_back({0, count, 0, past + count});
-    } else {
-        keys = take(Workspace::kK, {kvHeads, count, headDim});
-        values = take(Workspace::kV, {kvHeads, count, headDim});
-        kernels::rotateAndSplit(q, k, v, table, tableRows, queries, keys, values);
-        for (const Segment& segment : tokens.segments) {
-            parts.push_back({segment.begin, segment.length, segment.begin, segment.length});
-        }
+    const auto all = static_cast<std::int64_t>(tokens.positions.size());
+    const at::Tensor attended = take(Workspace::kAttended, {all, heads * headDim});
+    step.attend({m_config, layer, q, k, v, tokens.segments, tokens.positions, cache, tokens.firstCopy,
+                 attentionRule(m_config, layer), attended, m_workspace, observer});
+    if (tokens.sharedBy > 1) {
+        // From here on every path has rows of its own.
+        tokens.hidden = tokens.hidden.repeat({tokens.sharedBy, 1});
+        if (tokens.pending.defined()) tokens.pending = tokens.pending.repeat({tokens.sharedBy, 1});
+        tokens.sharedBy = 1;
+        count = all;
+        normed = take(Workspace::kNormed, {count, hiddenSize});
     }
-    const AttentionRule rule = attentionRule(m_config, layer);
-    causalAttention(queries, keys, values, parts, rule, attended, m_workspace.attention());
-    if (observer) observer(layer, queries, keys, rule);
 
     at::Tensor context = attended;
     if (rows.defined()) {
@@ -160,12 +146,12 @@ void Decoder::settle(PackedTokens& tokens) {
     tokens.pending.reset();
 }
 
-void Decoder::runLayers(PackedTokens& tokens, const std::vector<RotaryTable>& tables, const std::stop_token& stop,
-                        KvCache* cache, const at::Tensor& rows, const AttentionObserver& observer) const {
+void Decoder::runLayers(PackedTokens& tokens, AttentionStep& step, const std::stop_token& stop, KvCache* cache,
+                        const at::Tensor& rows, const AttentionObserver& observer) const {
     for (int layer = 0; layer < m_config.numLayers; ++layer) {
         if (stop.stop_requested()) throw StopRequested{};
         const bool last = layer + 1 == m_config.numLayers;
-        runLayer(layer, tokens, tables[static_cast<std::size_t>(layer)], cache, last ? rows : at::Tensor(), observer);
+        runLayer(layer, tokens, step, cache, last ? rows : at::Tensor(), observer);
     }
     settle(tokens);
     if (stop.stop_requested()) throw StopRequested{};

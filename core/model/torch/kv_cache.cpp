@@ -10,24 +10,34 @@ namespace lpes::model {
 KvCache::KvCache(const ModelConfig& config, at::ScalarType type, std::vector<at::Device> devices)
     : m_kvHeads(config.numKvHeads),
       m_headDim(config.headDim),
-      m_contextLength(config.contextLength),
       m_type(type),
       m_devices(std::move(devices)),
       m_keys(static_cast<std::size_t>(config.numLayers)),
       m_values(static_cast<std::size_t>(config.numLayers)) {}
 
-void KvCache::reserve(int tokens, int keep) {
+void KvCache::setCopies(int keyCopies, int valueCopies) {
+    const auto keys = static_cast<std::size_t>(keyCopies), values = static_cast<std::size_t>(valueCopies);
+    if (keys == m_keyCopies && values == m_valueCopies) return;
+    m_keyCopies = keys;
+    m_valueCopies = values;
+    m_keys.assign(m_devices.size() * keys, at::Tensor());
+    m_values.assign(m_devices.size() * values, at::Tensor());
+    m_room = 0;
+}
+
+void KvCache::reserve(int tokens, int keep, int contextLength) {
     if (tokens <= m_room) return;
-    const int room = std::max(tokens, std::min(m_contextLength, std::max(256, m_room + m_room / 2)));
-    const auto grown = [&](const at::Tensor& old, at::Device device) {
-        at::Tensor fresh = at::empty({m_kvHeads, room, m_headDim}, at::TensorOptions(m_type).device(device));
-        if (keep > 0) fresh.narrow(1, 0, keep).copy_(old.narrow(1, 0, keep));
-        return fresh;
+    const int room = std::max(tokens, std::min(contextLength, std::max(256, m_room + m_room / 2)));
+    const auto grow = [&](std::vector<at::Tensor>& held, std::size_t copies) {
+        for (std::size_t i = 0; i < held.size(); ++i) {
+            const at::TensorOptions options = at::TensorOptions(m_type).device(m_devices[i / copies]);
+            at::Tensor fresh = at::empty({m_kvHeads, room, m_headDim}, options);
+            if (keep > 0) fresh.narrow(1, 0, keep).copy_(held[i].narrow(1, 0, keep));
+            held[i] = std::move(fresh);
+        }
     };
-    for (std::size_t layer = 0; layer < m_keys.size(); ++layer) {
-        m_keys[layer] = grown(m_keys[layer], m_devices[layer]);
-        m_values[layer] = grown(m_values[layer], m_devices[layer]);
-    }
+    grow(m_keys, m_keyCopies);
+    grow(m_values, m_valueCopies);
     m_room = room;
 }
 

@@ -8,26 +8,35 @@
 
 namespace lpes::model {
 
-/// Rotated keys and values of the tokens so far, per layer, with room ahead. thread-compatible.
+/// Rotated keys and values of the tokens so far, per layer, with room ahead. Methods with several paths keep a copy of
+/// both for each; methods that rotate the same keys by several bases keep a copy of the keys for each.
+/// thread-compatible.
 class KvCache {
   public:
     /// `devices` [L]: where each layer's keys and values live.
     KvCache(const ModelConfig& config, at::ScalarType type, std::vector<at::Device> devices);
 
-    /// Makes room for `tokens` tokens, keeping the first `keep`. Room grows by half at least, up to the context length.
-    void reserve(int tokens, int keep);
+    /// How many copies from now on; what was held is given back where that changes something.
+    void setCopies(int keyCopies, int valueCopies);
+    /// Makes room for `tokens` tokens, keeping the first `keep`. Room grows by half at least, up to `contextLength`.
+    void reserve(int tokens, int keep, int contextLength);
     /// [K, room, D] of a layer.
-    [[nodiscard]] const at::Tensor& keys(int layer) const { return m_keys[static_cast<std::size_t>(layer)]; }
-    [[nodiscard]] const at::Tensor& values(int layer) const { return m_values[static_cast<std::size_t>(layer)]; }
+    [[nodiscard]] const at::Tensor& keys(int layer, std::size_t copy = 0) const {
+        return m_keys[static_cast<std::size_t>(layer) * m_keyCopies + copy];
+    }
+    [[nodiscard]] const at::Tensor& values(int layer, std::size_t copy = 0) const {
+        return m_values[static_cast<std::size_t>(layer) * m_valueCopies + copy];
+    }
     /// Gives the memory back.
     void clear();
 
   private:
-    int m_kvHeads, m_headDim, m_contextLength;
+    int m_kvHeads, m_headDim;
     at::ScalarType m_type;
     std::vector<at::Device> m_devices;
     int m_room = 0;
-    std::vector<at::Tensor> m_keys, m_values;
+    std::size_t m_keyCopies = 1, m_valueCopies = 1;
+    std::vector<at::Tensor> m_keys, m_values;  ///< [L · copies]
 };
 
 }  // namespace lpes::model

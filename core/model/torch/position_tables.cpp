@@ -9,93 +9,87 @@ namespace lpes::model {
 
 PositionTables::PositionTables(const ModelConfig& config, at::ScalarType type, std::vector<at::Device> devices,
                                std::size_t maxTables)
-    : m_config(config), m_type(type), m_devices(std::move(devices)), m_maxTables(maxTables) {}
+    : m_config(config),
+      m_model(methodModel(config)),
+      m_type(type),
+      m_devices(std::move(devices)),
+      m_maxTables(maxTables) {}
 
-const rope::RopeConfig& PositionTables::ropeOf(const Kind& kind) const {
-    return kind.sliding ? *m_config.slidingRope : m_config.rope;
-}
-
-std::vector<RotaryTable> PositionTables::forLayers(const rope::LayerScales& scales,
-                                                   std::span<const std::int64_t> lengths) {
+std::vector<LayerTables> PositionTables::forLayers(const rope::PositionMethod& method,
+                                                   std::span<const RotatedSequence> sequences) {
     ++m_clock;
-    const std::int64_t longest = *std::max_element(lengths.begin(), lengths.end());
-    std::vector<RotaryTable> tables;
-    tables.reserve(static_cast<std::size_t>(m_config.numLayers));
-    std::map<Kind, RotaryTable> made;
+    m_embeddings.clear();
+    const std::int64_t longest = std::max_element(sequences.begin(), sequences.end(), [](const auto& a, const auto& b) {
+                                     return a.length < b.length;
+                                 })->length;
+    std::vector<LayerTables> result;
+    result.reserve(static_cast<std::size_t>(m_config.numLayers));
     for (int layer = 0; layer < m_config.numLayers; ++layer) {
         const auto index = static_cast<std::size_t>(layer);
-        const Kind kind{m_config.slidingRope && m_config.slides(layer),
-                        m_devices.empty() || m_devices[index].is_cpu() ? -1 : m_devices[index].index(),
-                        scales.empty() ? 1.0 : scales[index]};
-        const auto variantOf = [&](std::int64_t length) {
-            return rope::lengthVariant(ropeOf(kind), static_cast<int>(length));
-        };
-        const int variant = variantOf(longest);
-        const bool same = std::all_of(lengths.begin(), lengths.end(),
-                                      [&](std::int64_t length) { return variantOf(length) == variant; });
-        if (same) {
-            tables.push_back(table(kind, variant, longest));
-            continue;
+        const double scale = method.scales.empty() ? 1.0 : method.scales[index];
+        LayerTables& tables = result.emplace_back();
+        const auto embeddingOf = [&](const RotatedSequence& sequence) { return &embedding(method, layer, sequence); };
+        const Embedding* first = embeddingOf(sequences.front());
+        const bool same = std::all_of(sequences.begin(), sequences.end(),
+                                      [&](const RotatedSequence& one) { return embeddingOf(one) == first; });
+        tables.sequences = same ? 1 : sequences.size();
+        tables.heads = method.headScales.empty() ? 1 : method.headScales[index].size();
+        for (std::size_t i = 0; i < tables.sequences; ++i) {
+            const Embedding& own = *embeddingOf(sequences[i]);
+            const std::int64_t length = same ? longest : sequences[i].length;
+            for (std::size_t head = 0; head < tables.heads; ++head) {
+                const double headScale = method.headScales.empty() ? 1.0 : method.headScales[index][head];
+                tables.tables.push_back(table(own, layer, length, scale * headScale));
+            }
         }
-        RotaryTable& joined = made[kind];
-        if (!joined.cos.defined()) joined = mixed(kind, lengths);
-        tables.push_back(joined);
     }
     forgetOld();
-    return tables;
+    return result;
 }
 
-const RotaryTable& PositionTables::table(const Kind& kind, int variant, std::int64_t length) {
-    Entry& entry = m_tables[{kind, variant}];
-    entry.lastUse = m_clock;
-    if (entry.rows < length) grow(entry, kind, length);
-    return entry.table;
+RotaryTable PositionTables::forScale(const rope::PositionMethod& method, int layer, const RotatedSequence& sequence,
+                                     double scale) {
+    return table(embedding(method, layer, sequence), layer, sequence.length, scale);
 }
 
-RotaryTable PositionTables::mixed(const Kind& kind, std::span<const std::int64_t> lengths) {
-    const auto variantOf = [&](std::int64_t length) {
-        return rope::lengthVariant(ropeOf(kind), static_cast<int>(length));
-    };
-    std::map<int, std::int64_t> rowsOfVariant;
-    for (const std::int64_t length : lengths) {
-        std::int64_t& rows = rowsOfVariant[variantOf(length)];
-        rows = std::max(rows, length);
+const PositionTables::Embedding& PositionTables::embedding(const rope::PositionMethod& method, int layer,
+                                                           const RotatedSequence& sequence) {
+    const bool sliding = m_config.slidingRope && m_config.slides(layer);
+    const auto length = static_cast<int>(sequence.length);
+    const rope::RopeConfig rope = rope::methodRope(method, m_model, sliding, sequence.path);
+    const EmbeddingKey key{sliding, sequence.path, rope::lengthVariant(rope, length),
+                           method.divisors.empty() ? 0 : layer};
+    const auto [found, isNew] = m_embeddings.try_emplace(key);
+    if (isNew) {
+        const bool oneLength = rope.type == rope::RopeConfig::Type::Dynamic && length > rope.originalContext;
+        found->second = {rope::methodFrequencies(method, m_model, layer, sliding, length, sequence.path),
+                         rope.attentionFactor, oneLength};
     }
-    std::map<int, std::int64_t> firstRow;
-    std::vector<at::Tensor> cos, sin;
-    std::int64_t total = 0;
-    for (const auto& [variant, rows] : rowsOfVariant) {
-        const RotaryTable& part = table(kind, variant, rows);
-        cos.push_back(part.cos.narrow(0, 0, rows));
-        sin.push_back(part.sin.narrow(0, 0, rows));
-        firstRow[variant] = total;
-        total += rows;
-    }
-    auto rows = std::make_shared<std::vector<std::int32_t>>();
-    for (const std::int64_t length : lengths) {
-        const std::int64_t first = firstRow[variantOf(length)];
-        for (std::int64_t i = 0; i < length; ++i) rows->push_back(static_cast<std::int32_t>(first + i));
-    }
-    return {at::cat(cos), at::cat(sin), std::move(rows)};
+    return found->second;
 }
 
-void PositionTables::grow(Entry& entry, const Kind& kind, std::int64_t rows) const {
-    const rope::RopeConfig& rope = ropeOf(kind);
-    const auto length = static_cast<int>(rows);
+const RotaryTable& PositionTables::table(const Embedding& embedding, int layer, std::int64_t length, double scale) {
+    const auto index = static_cast<std::size_t>(layer);
+    const int device = m_devices.empty() || m_devices[index].is_cpu() ? -1 : m_devices[index].index();
+    const auto [found, isNew] = m_tables.try_emplace(Key{device, scale, embedding.amplitude, embedding.frequencies});
+    found->second.lastUse = m_clock;
+    if (found->second.rows < length) grow(found->second, found->first, length, embedding.oneLength);
+    return found->second.table;
+}
+
+void PositionTables::grow(Entry& entry, const Key& key, std::int64_t rows, bool oneLength) const {
     // In steps, so that generating token by token does not build a table per token. A table of one length only is not
     // worth more rows than that.
-    const bool oneLength = rope.type == rope::RopeConfig::Type::Dynamic && length > rope.originalContext;
     const std::int64_t wanted = oneLength ? rows : std::max<std::int64_t>({rows, 256, entry.rows + entry.rows / 2});
-    const auto added =
-        rope::positionTable(rope::inverseFrequencies(rope, length), kind.scale, static_cast<int>(entry.rows),
-                            static_cast<int>(wanted - entry.rows), rope.attentionFactor);
+    const auto added = rope::positionTable(key.frequencies, key.scale, static_cast<int>(entry.rows),
+                                           static_cast<int>(wanted - entry.rows), key.amplitude);
     const at::Device device =
-        kind.device < 0 ? at::Device(at::kCPU) : at::Device(at::kCUDA, static_cast<at::DeviceIndex>(kind.device));
+        key.device < 0 ? at::Device(at::kCPU) : at::Device(at::kCUDA, static_cast<at::DeviceIndex>(key.device));
     const auto extended = [&](const at::Tensor& old, const std::vector<float>& values) {
         const at::Tensor fresh = at::tensor(values).view({added.count, added.half}).to(m_type).to(device);
         return old.defined() ? at::cat({old, fresh}) : fresh;
     };
-    entry.table = {extended(entry.table.cos, added.cos), extended(entry.table.sin, added.sin), nullptr};
+    entry.table = {extended(entry.table.cos, added.cos), extended(entry.table.sin, added.sin)};
     entry.rows = wanted;
 }
 

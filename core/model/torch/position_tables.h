@@ -5,28 +5,38 @@
 #include <compare>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "core/model/model_config.h"
-#include "core/rope/rope_config.h"
+#include "core/rope/position_method.h"
 
 namespace lpes::model {
 
-/// cos and sin that a layer multiplies its queries and keys with.
+/// cos and sin that a layer multiplies its queries and keys with; row p is position p.
 struct RotaryTable {
     at::Tensor cos;  ///< [P, R/2] compute type, R rotated values of a head
     at::Tensor sin;  ///< [P, R/2] compute type
-    /// [N] the table's row of each packed token; null: its position. There where prompts of one batch are rotated by
-    /// different frequencies because of their lengths.
-    std::shared_ptr<const std::vector<std::int32_t>> rows;
 };
 
-/// Position tables of one session, one per distinct scale (and rotary embedding, and length variant where frequencies
-/// depend on the length): layers with the same ones share a table, and a table never changes what it says about a
-/// position – it only grows. Which layer uses which table follows from the scales and the prompts' lengths alone.
+/// What decides a sequence's frequencies: its length, where they depend on it, and the path or expert of the method.
+struct RotatedSequence {
+    std::int64_t length = 0;
+    int path = 0;
+};
+
+/// The tables of one layer in one pass: one for all, or one per sequence, or per key/value head, or both.
+struct LayerTables {
+    std::vector<RotaryTable> tables;       ///< [sequences · heads]
+    std::size_t sequences = 1, heads = 1;  ///< 1: the same for all
+
+    [[nodiscard]] const RotaryTable& of(std::size_t sequence, std::size_t kvHead) const {
+        return tables[(sequences > 1 ? sequence : 0) * heads + (heads > 1 ? kvHead : 0)];
+    }
+};
+
+/// Position tables of one session, one per distinct set of frequencies, scale, amplitude and device: layers, heads and
+/// methods that need the same one share it, and a table never changes what it says about a position – it only grows.
 /// Angles in double, rounded to the compute type last. thread-compatible.
 class PositionTables {
   public:
@@ -36,40 +46,57 @@ class PositionTables {
     PositionTables(const ModelConfig& config, at::ScalarType type, std::vector<at::Device> devices = {},
                    std::size_t maxTables = 128);
 
-    /// One table per layer for prompts of `lengths` tokens, packed one behind the other from position 0 (a single
-    /// length: the sequence's, wherever its new tokens begin). Empty scales mean 1 for every layer. Valid until the
-    /// next call.
-    [[nodiscard]] std::vector<RotaryTable> forLayers(const rope::LayerScales& scales,
-                                                     std::span<const std::int64_t> lengths);
+    /// The tables of every layer under the method's rope, scales, heads and divisors for sequences that begin at
+    /// position 0 (or one sequence, wherever its new tokens begin). What the method chooses by content is not in them.
+    [[nodiscard]] std::vector<LayerTables> forLayers(const rope::PositionMethod& method,
+                                                     std::span<const RotatedSequence> sequences);
+
+    /// A table of one layer with `scale` in place of the method's own scales: for methods that choose scales by content
+    /// and for experts. Belongs to the pass of the latest forLayers.
+    [[nodiscard]] RotaryTable forScale(const rope::PositionMethod& method, int layer, const RotatedSequence& sequence,
+                                       double scale);
 
     [[nodiscard]] std::size_t tablesHeld() const { return m_tables.size(); }
 
   private:
+    struct Key {
+        int device = -1;  ///< −1: CPU
+        double scale = 1.0, amplitude = 1.0;
+        std::vector<double> frequencies;
+        auto operator<=>(const Key&) const = default;
+    };
     struct Entry {
         RotaryTable table;
         std::int64_t rows = 0;
         std::uint64_t lastUse = 0;
     };
-    /// Which embedding of the model, where, and by which scale.
-    struct Kind {
-        bool sliding = false;
-        int device = -1;  ///< −1: CPU
-        double scale = 1.0;
-        auto operator<=>(const Kind&) const = default;
+    /// Frequencies and amplitude of a layer, before any scale.
+    struct Embedding {
+        std::vector<double> frequencies;
+        double amplitude = 1.0;
+        bool oneLength = false;  ///< of sequences of this length only
     };
-    using Key = std::pair<Kind, int>;  ///< and length variant
+    /// What the embeddings of a pass depend on.
+    struct EmbeddingKey {
+        bool sliding = false;
+        int path = 0, variant = 0;
+        int divisors = 0;  ///< row
+        auto operator<=>(const EmbeddingKey&) const = default;
+    };
 
-    [[nodiscard]] const rope::RopeConfig& ropeOf(const Kind& kind) const;
-    [[nodiscard]] const RotaryTable& table(const Kind& kind, int variant, std::int64_t length);
-    [[nodiscard]] RotaryTable mixed(const Kind& kind, std::span<const std::int64_t> lengths);
-    void grow(Entry& entry, const Kind& kind, std::int64_t rows) const;
+    [[nodiscard]] const Embedding& embedding(const rope::PositionMethod& method, int layer,
+                                             const RotatedSequence& sequence);
+    [[nodiscard]] const RotaryTable& table(const Embedding& embedding, int layer, std::int64_t length, double scale);
+    void grow(Entry& entry, const Key& key, std::int64_t rows, bool oneLength) const;
     void forgetOld();
 
     const ModelConfig& m_config;
+    const rope::MethodModel m_model;
     at::ScalarType m_type;
     std::vector<at::Device> m_devices;
     std::size_t m_maxTables;
     std::uint64_t m_clock = 0;
+    std::map<EmbeddingKey, Embedding> m_embeddings;  ///< of this pass
     std::map<Key, Entry> m_tables;
 };
 

@@ -17,12 +17,12 @@ Result<void> checkIds(std::span<const TokenId> ids, const char* what, const Mode
     return {};
 }
 
-Result<void> checkLength(std::size_t tokens, const char* what, const ModelConfig& config) {
-    if (tokens <= static_cast<std::size_t>(config.contextLength)) return {};
+Result<void> checkLength(std::size_t tokens, const char* what, int contextLength) {
+    if (tokens <= static_cast<std::size_t>(contextLength)) return {};
     return fail(ErrorCode::BadInput,
                 fmt::format("the {} has {} tokens but the model's context is {}; shorten it (nothing "
                             "is cut off in silence)",
-                            what, tokens, config.contextLength));
+                            what, tokens, contextLength));
 }
 
 Result<void> checkMemoryFor(std::size_t tokens, bool cached, const ModelConfig& config, ComputeType type) {
@@ -56,10 +56,10 @@ Result<void> checkGradientMemory(std::size_t tokens, const ModelConfig& config, 
                             tokens, needed / (1 << 20), *available >> 20));
 }
 
-Result<void> checkScoredPrompt(const ScoredPrompt& prompt, const ModelConfig& config) {
+Result<void> checkScoredPrompt(const ScoredPrompt& prompt, const ModelConfig& config, int contextLength) {
     if (auto r = checkIds(prompt.prompt, "prompt", config); !r) return r;
     if (auto r = checkIds(prompt.answer, "answer", config); !r) return r;
-    return checkLength(prompt.prompt.size() + prompt.answer.size(), "prompt with its answer", config);
+    return checkLength(prompt.prompt.size() + prompt.answer.size(), "prompt with its answer", contextLength);
 }
 
 Result<void> checkSpans(std::span<const TokenSpan> spans, std::size_t tokens) {

@@ -9,9 +9,10 @@
 namespace lpes::model {
 
 /// Usage for no ids or an id outside the vocabulary (`what` names the sequence: "prompt", "answer"); BadInput when
-/// `tokens` exceed the model's context.
+/// `tokens` exceed the context (under the
+/// method in force).
 [[nodiscard]] Result<void> checkIds(std::span<const TokenId> ids, const char* what, const ModelConfig& config);
-[[nodiscard]] Result<void> checkLength(std::size_t tokens, const char* what, const ModelConfig& config);
+[[nodiscard]] Result<void> checkLength(std::size_t tokens, const char* what, int contextLength);
 
 /// OutOfMemory, with the longest context that fits, when a pass of that many tokens (`cached`: which are all kept for
 /// generation) is estimated to need more memory than is free. Small passes are let through without looking.
@@ -21,7 +22,7 @@ namespace lpes::model {
 [[nodiscard]] Result<void> checkGradientMemory(std::size_t tokens, const ModelConfig& config, ComputeType type);
 
 /// Prompt, answer and their common length.
-[[nodiscard]] Result<void> checkScoredPrompt(const ScoredPrompt& prompt, const ModelConfig& config);
+[[nodiscard]] Result<void> checkScoredPrompt(const ScoredPrompt& prompt, const ModelConfig& config, int contextLength);
 
 /// Usage for spans that are not inside 0 … tokens.
 [[nodiscard]] Result<void> checkSpans(std::span<const TokenSpan> spans, std::size_t tokens);

@@ -54,48 +54,60 @@ double tableRounding(ComputeType type) {
 
 }  // namespace
 
-Result<void> TorchSession::setScales(const LayerScales& scales) {
-    if (auto r = rope::checkScales(scales, config().numLayers); !r) return r;
-    const auto effective = [&](const LayerScales& given) {
-        return given.empty() ? LayerScales(static_cast<std::size_t>(config().numLayers), 1.0) : given;
-    };
-    if (effective(scales) != effective(m_scales)) m_cached = 0;
-    m_scales = scales;
+Result<void> TorchSession::setMethod(const PositionMethod& method) {
+    if (auto r = rope::checkMethod(method, methodModel(config())); !r) return r;
+    if (!rope::samePositions(method, m_method)) {
+        m_cached = 0;
+        const rope::MethodCost cost = rope::methodCost(method);
+        m_cache.setCopies(cost.keyCaches, cost.valueCaches);
+    }
+    m_method = method;
     return {};
 }
 
 void TorchSession::resetSequence() {
     m_sequence.clear();
     m_cached = 0;
+    m_promptTokens = 0;
     m_cache.clear();
 }
 
 Result<std::vector<float>> TorchSession::advance(std::span<const TokenId> ids, std::stop_token stop) {
+    const int context = contextLength(m_method);
     if (auto r = checkIds(ids, "continuation", config()); !r) return fail(r.error());
-    if (auto r = checkLength(m_sequence.size() + ids.size(), "sequence", config()); !r) return fail(r.error());
+    if (auto r = checkLength(m_sequence.size() + ids.size(), "sequence", context); !r) return fail(r.error());
     if (ids.size() > 1) {
-        if (auto r = checkMemory(m_sequence.size() + ids.size(), true); !r) return fail(r.error());
+        if (auto r = checkPass(m_method, m_sequence.size() + ids.size(), true); !r) return fail(r.error());
     }
     return computing("generating", m_threads, [&]() -> Result<std::vector<float>> {
         std::vector<TokenId> sequence = m_sequence;
         sequence.insert(sequence.end(), ids.begin(), ids.end());
         const auto length = static_cast<int>(sequence.size());
+        const int promptTokens = m_sequence.empty() ? length : m_promptTokens;
         // A longer sequence may be rotated by other frequencies (LongRoPE's long list, dynamic NTK's growing base):
         // then the cached keys are no longer those of this sequence, and all of it is read again. So a text has the
         // same logits whether it was read at once or generated.
-        std::vector<int> variants{rope::lengthVariant(config().rope, length)};
-        if (config().slidingRope) variants.push_back(rope::lengthVariant(*config().slidingRope, length));
+        const rope::MethodModel model = methodModel(config());
+        std::vector<int> variants{rope::lengthVariant(rope::methodRope(m_method, model, false), length)};
+        if (config().slidingRope)
+            variants.push_back(rope::lengthVariant(rope::methodRope(m_method, model, true), length));
         if (variants != m_variants) m_cached = 0;
-        m_cache.reserve(length, m_cached);
-        // Whatever the cache lacks: the new ids, and all that came before when the scales changed.
+        m_cache.reserve(length, m_cached, context);
+        if (m_cached == 0) m_ratios.byLayer.clear();
+        // Whatever the cache lacks: the new ids, and all that came before when the method changed.
         const auto pending = std::span<const TokenId>(sequence).subspan(static_cast<std::size_t>(m_cached));
-        PackedTokens tokens = m_decoder.embed(std::span(&pending, 1), m_cached);
-        const at::Tensor lastRow = at::full({1}, static_cast<std::int64_t>(pending.size()) - 1, at::kLong);
-        m_decoder.runLayers(tokens, tables(m_scales, sequence.size()), stop, &m_cache, lastRow);
-        const at::Tensor logits = m_decoder.logits(tokens.hidden);
+        PathRequest request;
+        request.prompts = std::span(&pending, 1);
+        request.decidingRows.push_back(std::min<std::int64_t>(promptTokens, std::ssize(pending)) - 1);
+        request.rows = at::full({1}, std::ssize(pending) - 1, at::kLong);
+        request.firstPosition = m_cached;
+        request.cache = &m_cache;
+        request.kept = &m_ratios;
+        const at::Tensor logits = combinedRows(runPaths(request, m_method, stop), m_method);
         if (const auto checked = reduceLogits(logits, {}); !checked) return fail(checked.error());
         // Only now: a call that was stopped or failed leaves the sequence as it was.
         m_sequence = std::move(sequence);
+        m_promptTokens = promptTokens;
         m_cached = length;
         m_variants = std::move(variants);
         const float* values = logits.const_data_ptr<float>();
@@ -103,14 +115,14 @@ Result<std::vector<float>> TorchSession::advance(std::span<const TokenId> ids, s
     });
 }
 
-Result<AppliedCheck> TorchSession::verifyApplied(const LayerScales& scales, int maxPosition) {
-    if (auto r = rope::checkScales(scales, config().numLayers); !r) return fail(r.error());
-    if (maxPosition < 0 || maxPosition >= config().contextLength) {
-        return fail(ErrorCode::Usage,
-                    fmt::format("position {} cannot be probed; the model's context has positions 0 to {}", maxPosition,
-                                config().contextLength - 1));
+Result<AppliedCheck> TorchSession::verifyApplied(const PositionMethod& method, int maxPosition) {
+    const rope::MethodModel model = methodModel(config());
+    if (auto r = rope::checkMethod(method, model); !r) return fail(r.error());
+    if (maxPosition < 0 || maxPosition >= contextLength(method)) {
+        return fail(ErrorCode::Usage, fmt::format("position {} cannot be probed; the context has positions 0 to {}",
+                                                  maxPosition, contextLength(method) - 1));
     }
-    return computing("verifying the scales", m_threads, [&]() -> Result<AppliedCheck> {
+    return computing("verifying the method", m_threads, [&]() -> Result<AppliedCheck> {
         AppliedCheck check;
         const std::set<int> probes{0,
                                    std::min(1, maxPosition),
@@ -119,14 +131,17 @@ Result<AppliedCheck> TorchSession::verifyApplied(const LayerScales& scales, int 
                                    std::max(0, maxPosition - 1),
                                    maxPosition};
         check.probedPositions.assign(probes.begin(), probes.end());
-        const auto applied = tables(scales, static_cast<std::size_t>(maxPosition) + 1);
-        for (int layer = 0; layer < config().numLayers; ++layer) {
-            const double scale = scales.empty() ? 1.0 : scales[static_cast<std::size_t>(layer)];
+        const std::int64_t length = maxPosition + 1;
+        double amplitude = 1.0;
+        const auto compare = [&](int layer, int path, double scale, const RotaryTable& table) {
+            const bool sliding = config().slidingRope && config().slides(layer);
+            const auto frequencies =
+                rope::methodFrequencies(method, model, layer, sliding, static_cast<int>(length), path);
+            const double factor = rope::methodRope(method, model, sliding, path).attentionFactor;
+            amplitude = std::max(amplitude, factor);
             for (const int position : check.probedPositions) {
-                const rope::RopeConfig& rope = config().ropeOf(layer);
-                const auto expected = rope::positionTable(rope::inverseFrequencies(rope, maxPosition + 1), scale,
-                                                          position, 1, rope.attentionFactor);
-                const auto actual = readTable(applied[static_cast<std::size_t>(layer)], position, 1);
+                const auto expected = rope::positionTable(frequencies, scale, position, 1, factor);
+                const auto actual = readTable(table, position, 1);
                 const double error =
                     std::max(largestDifference(actual.cos, expected.cos), largestDifference(actual.sin, expected.sin));
                 if (!(error <= check.maxAbsError) || check.worstLayer < 0) {
@@ -134,31 +149,48 @@ Result<AppliedCheck> TorchSession::verifyApplied(const LayerScales& scales, int 
                     check.worstLayer = layer;
                 }
             }
+        };
+        std::vector<RotatedSequence> paths{{length, 0}};
+        const std::size_t bases = method.buckets ? method.buckets->bases.size()
+                                  : method.moice ? method.moice->bases.size()
+                                                 : 1;
+        for (std::size_t path = 1; path < bases; ++path) paths.push_back({length, static_cast<int>(path)});
+        const auto applied = m_tables.forLayers(method, paths);
+        for (int layer = 0; layer < config().numLayers; ++layer) {
+            const auto index = static_cast<std::size_t>(layer);
+            const double scale = method.scales.empty() ? 1.0 : method.scales[index];
+            for (std::size_t path = 0; path < paths.size(); ++path) {
+                for (std::size_t head = 0; head < applied[index].heads; ++head) {
+                    const double headScale = method.headScales.empty() ? 1.0 : method.headScales[index][head];
+                    compare(layer, static_cast<int>(path), scale * headScale, applied[index].of(path, head));
+                }
+            }
+            if (!method.msPoe || !method.msPoe->applies(layer)) continue;
+            for (const double ratio : method.msPoe->ratios)
+                compare(layer, 0, ratio, m_tables.forScale(method, layer, paths.front(), ratio));
         }
         // Rounding is relative, and YaRN's factor makes the table's entries larger than 1.
-        double amplitude = config().rope.attentionFactor;
-        if (config().slidingRope) amplitude = std::max(amplitude, config().slidingRope->attentionFactor);
         check.verified = check.maxAbsError <=
                          tableRounding(m_model->type) * std::exp2(std::ceil(std::log2(std::max(1.0, amplitude))));
         return check;
     });
 }
 
-Result<rope::PositionTable> TorchSession::readBackTable(int layer, const LayerScales& scales, int first, int count) {
-    if (auto r = rope::checkScales(scales, config().numLayers); !r) return fail(r.error());
+Result<rope::PositionTable> TorchSession::readBackTable(int layer, const PositionMethod& method, int first, int count) {
+    if (auto r = rope::checkMethod(method, methodModel(config())); !r) return fail(r.error());
     if (layer < 0 || layer >= config().numLayers) {
         return fail(ErrorCode::Usage, fmt::format("layer {} does not exist; the model has layers 0 to {}", layer,
                                                   config().numLayers - 1));
     }
-    if (first < 0 || count < 1 || first > config().contextLength - count) {
+    if (first < 0 || count < 1 || first > contextLength(method) - count) {
         return fail(ErrorCode::Usage,
-                    fmt::format("{} positions from {} cannot be read; the model's context has positions 0 "
-                                "to {}",
-                                count, first, config().contextLength - 1));
+                    fmt::format("{} positions from {} cannot be read; the context has positions 0 to {}", count, first,
+                                contextLength(method) - 1));
     }
     return computing("reading back a position table", m_threads, [&]() -> Result<rope::PositionTable> {
-        const auto applied = tables(scales, static_cast<std::size_t>(first) + static_cast<std::size_t>(count));
-        return readTable(applied[static_cast<std::size_t>(layer)], first, count);
+        const RotatedSequence sequence{std::int64_t{first} + count};
+        const auto applied = m_tables.forLayers(method, std::span(&sequence, 1));
+        return readTable(applied[static_cast<std::size_t>(layer)].of(0, 0), first, count);
     });
 }
 

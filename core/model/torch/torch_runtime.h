@@ -28,4 +28,9 @@ namespace lpes::model {
 /// Processor's model name and the matrix instructions in use, for run records.
 [[nodiscard]] std::string deviceDescription(const std::string& device);
 
+/// GFLOP/s of LibTorch's matrix products of this model's own shapes for `tokens` rows on `threads` CPU cores: the best
+/// round within about `seconds`. What `lpes bench` prints beside its rows.
+[[nodiscard]] Result<double> measureProductRate(const ModelConfig& config, ComputeType type, int tokens, int threads,
+                                                double seconds, std::stop_token stop = {});
+
 }  // namespace lpes::model

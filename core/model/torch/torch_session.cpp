@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/model/torch/attention_probe.h"
+#include "core/model/torch/bucket_logits.h"
 #include "core/model/torch/compute_scope.h"
 #include "core/model/torch/representation.h"
 #include "core/model/torch/representation_reference.h"
@@ -20,6 +21,9 @@ namespace {
 /// Rows of logits that exist at one time.
 constexpr std::int64_t kHeadRows = 128;
 constexpr std::size_t kMinComparedRows = 3;
+/// Rows of all paths of a method that go through the layers together; more of them go one path after another. Paths
+/// share what is read of the weights, but not more memory than that.
+constexpr std::size_t kMostRowsTogether = 8192;
 
 tl::unexpected<Error> tooFewRows(int layer, std::size_t compared, std::size_t promptTokens) {
     return fail(ErrorCode::Usage,
@@ -40,45 +44,99 @@ TorchSession::TorchSession(std::shared_ptr<const LoadedModel> model, int threads
       m_tables(m_model->config, scalarType(m_model->type), m_model->weights.devices),
       m_cache(m_model->config, scalarType(m_model->type), m_model->weights.devices) {}
 
-Result<void> TorchSession::checkMemory(std::size_t tokens, bool cached) const {
+Result<void> TorchSession::checkPass(const PositionMethod& method, std::size_t tokensInAll, bool cached) const {
+    if (auto r = rope::checkMethod(method, methodModel(config())); !r) return r;
     // A GPU's memory is LibTorch's to count: what does not fit there is reported when it happens.
     if (!m_model->weights.devices.front().is_cpu()) return {};
-    return checkMemoryFor(tokens, cached, config(), m_model->type);
+    const auto paths = static_cast<std::size_t>(rope::methodCost(method).passes);
+    return checkMemoryFor(std::min(tokensInAll * paths, std::max(tokensInAll, kMostRowsTogether)), cached, config(),
+                          m_model->type);
 }
 
-std::vector<RotaryTable> TorchSession::tables(const LayerScales& scales, std::size_t positions) {
-    const auto length = static_cast<std::int64_t>(positions);
-    return m_tables.forLayers(scales, std::span(&length, 1));
+Result<void> TorchSession::checkOneAttention(const PositionMethod& method, const char* what) const {
+    const rope::MethodCost cost = rope::methodCost(method);
+    if (cost.passes == 1 && cost.attentionsPerLayer == 1) return {};
+    return fail(ErrorCode::Unsupported,
+                fmt::format("{} is defined for one attention per layer, and {} has {}; choose another method", what,
+                            method.text, std::max(cost.passes, cost.attentionsPerLayer)));
 }
 
-std::vector<RotaryTable> TorchSession::tables(const LayerScales& scales, std::span<const Segment> prompts) {
-    std::vector<std::int64_t> lengths;
-    for (const Segment& prompt : prompts) lengths.push_back(prompt.length);
-    return m_tables.forLayers(scales, lengths);
+int TorchSession::contextLength(const PositionMethod& method) const {
+    return rope::contextLength(method, methodModel(config()));
 }
 
-PackedTokens TorchSession::run(std::span<const TokenId> ids, const LayerScales& scales, const std::stop_token& stop,
+std::unique_ptr<AttentionStep> TorchSession::step(const PositionMethod& method,
+                                                  std::span<const RotatedSequence> sequences,
+                                                  std::span<const std::int64_t> decidingRows, ChosenRatios* kept) {
+    if (method.moice && (!m_moice || m_moice->routers != method.moice))
+        m_moice = MoiceWeights::make(method.moice, m_model->weights.devices);
+    return makeAttentionStep(method, {config(), m_tables, sequences, decidingRows, kept, m_moice});
+}
+
+PackedTokens TorchSession::run(std::span<const TokenId> ids, const PositionMethod& method, const std::stop_token& stop,
                                const AttentionObserver& observer) {
     PackedTokens tokens = m_decoder.embed(std::span(&ids, 1), 0);
-    m_decoder.runLayers(tokens, tables(scales, ids.size()), stop, nullptr, {}, observer);
+    const RotatedSequence sequence{static_cast<std::int64_t>(ids.size())};
+    const std::int64_t last = sequence.length - 1;
+    m_decoder.runLayers(tokens, *step(method, std::span(&sequence, 1), std::span(&last, 1)), stop, nullptr, {},
+                        observer);
     return tokens;
 }
 
+at::Tensor TorchSession::runPaths(const PathRequest& request, const PositionMethod& method,
+                                  const std::stop_token& stop) {
+    std::int64_t rows = 0;
+    for (const auto& prompt : request.prompts) rows += static_cast<std::int64_t>(prompt.size());
+    const std::int64_t paths = rope::methodCost(method).passes;
+    const std::int64_t most = std::clamp<std::int64_t>(
+        static_cast<std::int64_t>(kMostRowsTogether) / std::max<std::int64_t>(1, rows), 1, paths);
+    std::vector<at::Tensor> parts;
+    for (std::int64_t first = 0; first < paths; first += most) {
+        const std::int64_t together = std::min(most, paths - first);
+        std::vector<RotatedSequence> sequences;
+        std::vector<std::int64_t> deciding;
+        for (std::int64_t path = first; path < first + together; ++path) {
+            for (const auto& prompt : request.prompts) {
+                sequences.push_back(
+                    {request.firstPosition + static_cast<std::int64_t>(prompt.size()), static_cast<int>(path)});
+            }
+            deciding.insert(deciding.end(), request.decidingRows.begin(), request.decidingRows.end());
+        }
+        PackedTokens tokens = m_decoder.embed(request.prompts, request.firstPosition, together);
+        tokens.firstCopy = static_cast<std::size_t>(first);
+        at::Tensor wanted = request.rows;
+        if (wanted.defined() && together > 1) {
+            wanted = (wanted.unsqueeze(0) + at::arange(together, at::kLong).unsqueeze(1) * rows).flatten();
+        }
+        m_decoder.runLayers(tokens, *step(method, sequences, deciding, request.kept), stop, request.cache, wanted);
+        parts.push_back(tokens.hidden.view({together, -1, config().hiddenSize}));
+    }
+    return parts.size() == 1 ? parts.front() : at::cat(parts);
+}
+
+at::Tensor TorchSession::combinedRows(const at::Tensor& hidden, const PositionMethod& method) const {
+    if (!method.buckets) return m_decoder.logits(hidden[0]);
+    std::vector<at::Tensor> paths;
+    for (std::int64_t path = 0; path < hidden.size(0); ++path)
+        paths.push_back(m_decoder.logits(hidden[path].contiguous()).clone());
+    return combinedLogits(at::stack(paths), method.buckets->combine);
+}
+
 Result<std::vector<AnswerScore>> TorchSession::scoreAnswers(std::span<const ScoredPrompt> batch,
-                                                            const LayerScales& scales, std::stop_token stop) {
+                                                            const PositionMethod& method, std::stop_token stop) {
     if (batch.empty()) return fail(ErrorCode::Usage, "there are no prompts to score; give at least one");
     std::size_t tokensInAll = 0;
     for (const ScoredPrompt& item : batch) {
-        if (auto r = checkScoredPrompt(item, config()); !r) return fail(r.error());
+        if (auto r = checkScoredPrompt(item, config(), contextLength(method)); !r) return fail(r.error());
         tokensInAll += item.prompt.size() + item.answer.size();
     }
-    if (auto r = checkMemory(tokensInAll, false); !r) return fail(r.error());
-    if (auto r = rope::checkScales(scales, config().numLayers); !r) return fail(r.error());
+    if (auto r = checkPass(method, tokensInAll, false); !r) return fail(r.error());
     return computing("scoring answers", m_threads, [&]() -> Result<std::vector<AnswerScore>> {
         // The last answer id is predicted, not read.
         std::vector<std::vector<TokenId>> sequences;
         std::vector<std::int64_t> rows;
         std::vector<TokenId> targets;
+        PathRequest request;
         std::size_t begin = 0;
         for (const ScoredPrompt& item : batch) {
             std::vector<TokenId>& ids = sequences.emplace_back(item.prompt);
@@ -87,18 +145,20 @@ Result<std::vector<AnswerScore>> TorchSession::scoreAnswers(std::span<const Scor
                 rows.push_back(static_cast<std::int64_t>(begin + item.prompt.size() - 1 + i));
                 targets.push_back(item.answer[i]);
             }
+            request.decidingRows.push_back(static_cast<std::int64_t>(item.prompt.size()) - 1);
             begin += ids.size();
         }
         const std::vector<std::span<const TokenId>> prompts(sequences.begin(), sequences.end());
-        PackedTokens tokens = m_decoder.embed(prompts, 0);
-        m_decoder.runLayers(tokens, tables(scales, tokens.segments), stop, nullptr, indexTensor(rows));
+        request.prompts = prompts;
+        request.rows = indexTensor(rows);
+        const at::Tensor hidden = runPaths(request, method, stop);
 
         std::vector<RowScore> scores;
-        for (std::int64_t first = 0; first < tokens.hidden.size(0); first += kHeadRows) {
+        for (std::int64_t first = 0; first < hidden.size(1); first += kHeadRows) {
             if (stop.stop_requested()) throw StopRequested{};
-            const std::int64_t count = std::min(kHeadRows, tokens.hidden.size(0) - first);
+            const std::int64_t count = std::min(kHeadRows, hidden.size(1) - first);
             const auto part = reduceLogits(
-                m_decoder.logits(tokens.hidden.narrow(0, first, count)),
+                combinedRows(hidden.narrow(1, first, count), method),
                 std::span(targets).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
             if (!part) return fail(part.error());
             scores.insert(scores.end(), part->begin(), part->end());
@@ -122,25 +182,27 @@ Result<std::vector<AnswerScore>> TorchSession::scoreAnswers(std::span<const Scor
     });
 }
 
-Result<TextScore> TorchSession::scoreText(std::span<const TokenId> ids, const LayerScales& scales, int top,
+Result<TextScore> TorchSession::scoreText(std::span<const TokenId> ids, const PositionMethod& method, int top,
                                           std::stop_token stop) {
     if (auto r = checkIds(ids, "text", config()); !r) return fail(r.error());
-    if (auto r = checkLength(ids.size(), "text", config()); !r) return fail(r.error());
-    if (auto r = checkMemory(ids.size(), false); !r) return fail(r.error());
-    if (auto r = rope::checkScales(scales, config().numLayers); !r) return fail(r.error());
+    if (auto r = checkLength(ids.size(), "text", contextLength(method)); !r) return fail(r.error());
+    if (auto r = checkPass(method, ids.size(), false); !r) return fail(r.error());
     if (top < 0)
         return fail(ErrorCode::Usage, fmt::format("the number of top tokens is {}; it must not be negative", top));
     return computing("scoring a text", m_threads, [&]() -> Result<TextScore> {
-        const PackedTokens tokens = run(ids, scales, stop);
+        PathRequest request;
+        request.prompts = std::span(&ids, 1);
+        request.decidingRows.push_back(static_cast<std::int64_t>(ids.size()) - 1);
+        const at::Tensor hidden = runPaths(request, method, stop);
         TextScore result;
-        for (std::int64_t first = 0; first < tokens.hidden.size(0); first += kHeadRows) {
+        for (std::int64_t first = 0; first < hidden.size(1); first += kHeadRows) {
             if (stop.stop_requested()) throw StopRequested{};
-            const std::int64_t count = std::min(kHeadRows, tokens.hidden.size(0) - first);
+            const std::int64_t count = std::min(kHeadRows, hidden.size(1) - first);
             std::vector<TokenId> targets;
             for (std::int64_t row = first + 1; row <= first + count; ++row) {
-                targets.push_back(row < tokens.hidden.size(0) ? ids[static_cast<std::size_t>(row)] : -1);
+                targets.push_back(row < hidden.size(1) ? ids[static_cast<std::size_t>(row)] : -1);
             }
-            const at::Tensor logits = m_decoder.logits(tokens.hidden.narrow(0, first, count));
+            const at::Tensor logits = combinedRows(hidden.narrow(1, first, count), method);
             const auto scores = reduceLogits(logits, targets);
             if (!scores) return fail(scores.error());
             for (std::size_t i = 0; i < scores->size(); ++i) {
@@ -148,7 +210,7 @@ Result<TextScore> TorchSession::scoreText(std::span<const TokenId> ids, const La
                 result.argmax.push_back(score.argmax);
                 if (targets[i] >= 0) result.logProbs.push_back(score.targetLogit - score.logSumExp);
             }
-            if (first + count == tokens.hidden.size(0)) {
+            if (first + count == hidden.size(1)) {
                 const at::Tensor last = logits[count - 1];
                 result.topAtEnd = topTokens({last.const_data_ptr<float>(), static_cast<std::size_t>(last.numel())},
                                             scores->back().logSumExp, top);
@@ -159,16 +221,16 @@ Result<TextScore> TorchSession::scoreText(std::span<const TokenId> ids, const La
 }
 
 Result<AttentionProbe> TorchSession::attentionOfLastToken(std::span<const TokenId> prompt,
-                                                          std::span<const TokenSpan> spans, const LayerScales& scales,
-                                                          std::stop_token stop) {
+                                                          std::span<const TokenSpan> spans,
+                                                          const PositionMethod& method, std::stop_token stop) {
     if (auto r = checkIds(prompt, "prompt", config()); !r) return fail(r.error());
-    if (auto r = checkLength(prompt.size(), "prompt", config()); !r) return fail(r.error());
-    if (auto r = checkMemory(prompt.size(), false); !r) return fail(r.error());
+    if (auto r = checkLength(prompt.size(), "prompt", contextLength(method)); !r) return fail(r.error());
     if (auto r = checkSpans(spans, prompt.size()); !r) return fail(r.error());
-    if (auto r = rope::checkScales(scales, config().numLayers); !r) return fail(r.error());
+    if (auto r = checkOneAttention(method, "attention by position"); !r) return fail(r.error());
+    if (auto r = checkPass(method, prompt.size(), false); !r) return fail(r.error());
     return computing("measuring attention", m_threads, [&]() -> Result<AttentionProbe> {
         AttentionProbe probe;
-        (void)run(prompt, scales, stop,
+        (void)run(prompt, method, stop,
                   [&](int, const at::Tensor& queries, const at::Tensor& keys, const AttentionRule& rule) {
                       probeLastRow(queries, keys, rule, spans, probe);
                   });
@@ -177,25 +239,29 @@ Result<AttentionProbe> TorchSession::attentionOfLastToken(std::span<const TokenI
 }
 
 Result<RepresentationComparison> TorchSession::compareRepresentations(std::span<const TokenId> prompt,
-                                                                      const LayerScales& reference,
-                                                                      const LayerScales& scales, std::stop_token stop) {
+                                                                      const PositionMethod& reference,
+                                                                      const PositionMethod& method,
+                                                                      std::stop_token stop) {
     if (auto r = checkIds(prompt, "prompt", config()); !r) return fail(r.error());
-    if (auto r = checkLength(prompt.size(), "prompt", config()); !r) return fail(r.error());
-    if (auto r = checkMemory(prompt.size(), false); !r) return fail(r.error());
-    for (const LayerScales* checked : {&reference, &scales}) {
-        if (auto r = rope::checkScales(*checked, config().numLayers); !r) return fail(r.error());
+    if (auto r = checkLength(prompt.size(), "prompt", contextLength(method)); !r) return fail(r.error());
+    for (const PositionMethod* checked : {&reference, &method}) {
+        if (auto r = checkOneAttention(*checked, "representation structure deviation"); !r) return fail(r.error());
+        if (auto r = checkPass(*checked, prompt.size(), false); !r) return fail(r.error());
     }
     return computing("comparing representations", m_threads, [&]() -> Result<RepresentationComparison> {
         // In step, layer by layer: the hidden states of two layers exist at a time, not of all.
         PackedTokens one = m_decoder.embed(std::span(&prompt, 1), 0), other = one;
         other.hidden = one.hidden.clone();
-        const auto tablesOne = tables(reference, prompt.size()), tablesOther = tables(scales, prompt.size());
+        const RotatedSequence sequence{static_cast<std::int64_t>(prompt.size())};
+        const std::int64_t last = sequence.length - 1;
+        const auto stepOne = step(reference, std::span(&sequence, 1), std::span(&last, 1));
+        const auto stepOther = step(method, std::span(&sequence, 1), std::span(&last, 1));
         RepresentationComparison result;
         for (int layer = 0; layer < config().numLayers; ++layer) {
             if (stop.stop_requested()) throw StopRequested{};
-            m_decoder.runLayer(layer, one, tablesOne[static_cast<std::size_t>(layer)]);
+            m_decoder.runLayer(layer, one, *stepOne);
             Decoder::settle(one);
-            m_decoder.runLayer(layer, other, tablesOther[static_cast<std::size_t>(layer)]);
+            m_decoder.runLayer(layer, other, *stepOther);
             Decoder::settle(other);
             const at::Tensor first = one.hidden.cpu(), second = other.hidden.cpu();
             const at::Tensor rows = comparedRows(first);
@@ -212,19 +278,21 @@ Result<RepresentationComparison> TorchSession::compareRepresentations(std::span<
 }
 
 Result<std::shared_ptr<const RepresentationReference>> TorchSession::referenceRepresentation(
-    std::span<const TokenId> prompt, const LayerScales& scales, std::stop_token stop) {
+    std::span<const TokenId> prompt, const PositionMethod& method, std::stop_token stop) {
     if (auto r = checkIds(prompt, "prompt", config()); !r) return fail(r.error());
-    if (auto r = checkLength(prompt.size(), "prompt", config()); !r) return fail(r.error());
-    if (auto r = checkMemory(prompt.size(), false); !r) return fail(r.error());
-    if (auto r = rope::checkScales(scales, config().numLayers); !r) return fail(r.error());
+    if (auto r = checkLength(prompt.size(), "prompt", contextLength(method)); !r) return fail(r.error());
+    if (auto r = checkOneAttention(method, "representation structure deviation"); !r) return fail(r.error());
+    if (auto r = checkPass(method, prompt.size(), false); !r) return fail(r.error());
     return computing("keeping representations", m_threads,
                      [&]() -> Result<std::shared_ptr<const RepresentationReference>> {
                          auto reference = std::make_shared<TorchReference>(m_model, static_cast<int>(prompt.size()));
                          PackedTokens tokens = m_decoder.embed(std::span(&prompt, 1), 0);
-                         const auto layerTables = tables(scales, prompt.size());
+                         const RotatedSequence sequence{static_cast<std::int64_t>(prompt.size())};
+                         const std::int64_t last = sequence.length - 1;
+                         const auto attention = step(method, std::span(&sequence, 1), std::span(&last, 1));
                          for (int layer = 0; layer < config().numLayers; ++layer) {
                              if (stop.stop_requested()) throw StopRequested{};
-                             m_decoder.runLayer(layer, tokens, layerTables[static_cast<std::size_t>(layer)]);
+                             m_decoder.runLayer(layer, tokens, *attention);
                              Decoder::settle(tokens);
                              reference->add(tokens.hidden.cpu());
                              const auto kept = static_cast<std::size_t>(reference->layers().back().comparedTokens());
@@ -235,15 +303,15 @@ Result<std::shared_ptr<const RepresentationReference>> TorchSession::referenceRe
 }
 
 Result<std::vector<PromptProbe>> TorchSession::probePrompts(std::span<const ProbedPrompt> batch,
-                                                            const LayerScales& scales, std::stop_token stop) {
+                                                            const PositionMethod& method, std::stop_token stop) {
     if (batch.empty()) return fail(ErrorCode::Usage, "there are no prompts to probe; give at least one");
     std::size_t tokensInAll = 0;
     for (const ProbedPrompt& item : batch) {
-        if (auto r = checkProbedPrompt(item); !r) return fail(r.error());
+        if (auto r = checkProbedPrompt(item, method); !r) return fail(r.error());
         tokensInAll += item.prompt.size();
     }
-    if (auto r = checkMemory(tokensInAll, false); !r) return fail(r.error());
-    if (auto r = rope::checkScales(scales, config().numLayers); !r) return fail(r.error());
+    if (auto r = checkOneAttention(method, "attention by position"); !r) return fail(r.error());
+    if (auto r = checkPass(method, tokensInAll, false); !r) return fail(r.error());
     return computing("probing prompts", m_threads, [&]() -> Result<std::vector<PromptProbe>> {
         std::vector<std::span<const TokenId>> prompts;
         bool compares = false;
@@ -253,7 +321,13 @@ Result<std::vector<PromptProbe>> TorchSession::probePrompts(std::span<const Prob
         }
         PackedTokens tokens = m_decoder.embed(prompts, 0);
         const std::vector<Segment> segments = tokens.segments;
-        const auto layerTables = tables(scales, segments);
+        std::vector<RotatedSequence> sequences;
+        std::vector<std::int64_t> lastRows;
+        for (const Segment& segment : segments) {
+            sequences.push_back({segment.length});
+            lastRows.push_back(segment.length - 1);
+        }
+        const auto attention = step(method, sequences, lastRows);
         std::vector<PromptProbe> probes(batch.size());
         const AttentionObserver observer = [&](int, const at::Tensor& queries, const at::Tensor& keys,
                                                const AttentionRule& rule) {
@@ -269,7 +343,7 @@ Result<std::vector<PromptProbe>> TorchSession::probePrompts(std::span<const Prob
             const auto index = static_cast<std::size_t>(layer);
             // Attention alone needs nothing of the last layer's output.
             const bool last = !compares && layer + 1 == config().numLayers;
-            m_decoder.runLayer(layer, tokens, layerTables[index], nullptr, last ? anyRow : at::Tensor(), observer);
+            m_decoder.runLayer(layer, tokens, *attention, nullptr, last ? anyRow : at::Tensor(), observer);
             if (!compares) continue;
             Decoder::settle(tokens);
             for (std::size_t i = 0; i < batch.size(); ++i) {
@@ -283,9 +357,9 @@ Result<std::vector<PromptProbe>> TorchSession::probePrompts(std::span<const Prob
     });
 }
 
-Result<void> TorchSession::checkProbedPrompt(const ProbedPrompt& item) const {
+Result<void> TorchSession::checkProbedPrompt(const ProbedPrompt& item, const PositionMethod& method) const {
     if (auto r = checkIds(item.prompt, "prompt", config()); !r) return fail(r.error());
-    if (auto r = checkLength(item.prompt.size(), "prompt", config()); !r) return fail(r.error());
+    if (auto r = checkLength(item.prompt.size(), "prompt", contextLength(method)); !r) return fail(r.error());
     if (auto r = checkSpans(item.spans, item.prompt.size()); !r) return fail(r.error());
     if (!item.reference) return {};
     const auto* kept = dynamic_cast<const TorchReference*>(item.reference.get());
@@ -302,7 +376,7 @@ Result<void> TorchSession::checkProbedPrompt(const ProbedPrompt& item) const {
 
 Result<ScaleGradient> TorchSession::scaleGradient(const ScoredPrompt& prompt, const LayerScales& scales,
                                                   std::stop_token stop) {
-    if (auto r = checkScoredPrompt(prompt, config()); !r) return fail(r.error());
+    if (auto r = checkScoredPrompt(prompt, config(), config().contextLength); !r) return fail(r.error());
     if (scales.empty()) {
         return fail(ErrorCode::Usage, "there are no scales to differentiate; give one per layer (1 = unchanged)");
     }

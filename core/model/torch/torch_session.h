@@ -7,6 +7,7 @@
 #include "core/model/torch/decoder.h"
 #include "core/model/torch/decoder_weights.h"
 #include "core/model/torch/kv_cache.h"
+#include "core/model/torch/moice_step.h"
 #include "core/model/torch/position_tables.h"
 
 namespace lpes::model {
@@ -24,43 +25,64 @@ class TorchSession final : public ModelSession {
   public:
     TorchSession(std::shared_ptr<const LoadedModel> model, int threads);
 
-    Result<std::vector<AnswerScore>> scoreAnswers(std::span<const ScoredPrompt> batch, const LayerScales& scales,
+    Result<std::vector<AnswerScore>> scoreAnswers(std::span<const ScoredPrompt> batch, const PositionMethod& method,
                                                   std::stop_token stop) override;
-    Result<TextScore> scoreText(std::span<const TokenId> ids, const LayerScales& scales, int top,
+    Result<TextScore> scoreText(std::span<const TokenId> ids, const PositionMethod& method, int top,
                                 std::stop_token stop) override;
     Result<AttentionProbe> attentionOfLastToken(std::span<const TokenId> prompt, std::span<const TokenSpan> spans,
-                                                const LayerScales& scales, std::stop_token stop) override;
+                                                const PositionMethod& method, std::stop_token stop) override;
     Result<RepresentationComparison> compareRepresentations(std::span<const TokenId> prompt,
-                                                            const LayerScales& reference, const LayerScales& scales,
+                                                            const PositionMethod& reference,
+                                                            const PositionMethod& method,
                                                             std::stop_token stop) override;
     Result<std::shared_ptr<const RepresentationReference>> referenceRepresentation(std::span<const TokenId> prompt,
-                                                                                   const LayerScales& scales,
+                                                                                   const PositionMethod& method,
                                                                                    std::stop_token stop) override;
-    Result<std::vector<PromptProbe>> probePrompts(std::span<const ProbedPrompt> batch, const LayerScales& scales,
+    Result<std::vector<PromptProbe>> probePrompts(std::span<const ProbedPrompt> batch, const PositionMethod& method,
                                                   std::stop_token stop) override;
     Result<ScaleGradient> scaleGradient(const ScoredPrompt& prompt, const LayerScales& scales,
                                         std::stop_token stop) override;
 
-    Result<void> setScales(const LayerScales& scales) override;
-    const LayerScales& currentScales() const override { return m_scales; }
+    Result<void> setMethod(const PositionMethod& method) override;
+    const PositionMethod& currentMethod() const override { return m_method; }
     Result<std::vector<float>> advance(std::span<const TokenId> ids, std::stop_token stop) override;
     int cachedTokens() const override { return m_cached; }
     void resetSequence() override;
 
-    Result<AppliedCheck> verifyApplied(const LayerScales& scales, int maxPosition) override;
-    Result<rope::PositionTable> readBackTable(int layer, const LayerScales& scales, int first, int count) override;
+    Result<AppliedCheck> verifyApplied(const PositionMethod& method, int maxPosition) override;
+    Result<rope::PositionTable> readBackTable(int layer, const PositionMethod& method, int first, int count) override;
 
   private:
     [[nodiscard]] const ModelConfig& config() const { return m_model->config; }
-    [[nodiscard]] Result<void> checkMemory(std::size_t tokens, bool cached) const;
-    [[nodiscard]] Result<void> checkProbedPrompt(const ProbedPrompt& item) const;
-    /// Tables for one prompt (or sequence) of that many tokens.
-    [[nodiscard]] std::vector<RotaryTable> tables(const LayerScales& scales, std::size_t positions);
-    /// Tables for packed prompts.
-    [[nodiscard]] std::vector<RotaryTable> tables(const LayerScales& scales, std::span<const Segment> prompts);
-    /// Runs one prompt through all layers.
-    [[nodiscard]] PackedTokens run(std::span<const TokenId> ids, const LayerScales& scales, const std::stop_token& stop,
-                                   const AttentionObserver& observer = {});
+    /// The method fits the model, and this many tokens its context and the machine's memory.
+    [[nodiscard]] Result<void> checkPass(const PositionMethod& method, std::size_t tokensInAll, bool cached) const;
+    /// The method has one attention per layer and one pass (`what` names the measurement).
+    [[nodiscard]] Result<void> checkOneAttention(const PositionMethod& method, const char* what) const;
+    [[nodiscard]] Result<void> checkProbedPrompt(const ProbedPrompt& item, const PositionMethod& method) const;
+    [[nodiscard]] int contextLength(const PositionMethod& method) const;
+    /// The step of a pass over `segments` of one path; `promptTokens`: of each, unset where all of it is prompt.
+    [[nodiscard]] std::unique_ptr<AttentionStep> step(const PositionMethod& method,
+                                                      std::span<const RotatedSequence> sequences,
+                                                      std::span<const std::int64_t> decidingRows,
+                                                      ChosenRatios* kept = nullptr);
+    /// Runs one prompt through all layers, for methods with one path.
+    [[nodiscard]] PackedTokens run(std::span<const TokenId> ids, const PositionMethod& method,
+                                   const std::stop_token& stop, const AttentionObserver& observer = {});
+    /// Prompts on their way: `deciding` as in StepContext, `rows` of one path's packed rows that are wanted (undefined:
+    /// all).
+    struct PathRequest {
+        std::span<const std::span<const TokenId>> prompts;
+        std::vector<std::int64_t> decidingRows;
+        at::Tensor rows;
+        int firstPosition = 0;
+        KvCache* cache = nullptr;
+        ChosenRatios* kept = nullptr;
+    };
+    /// Hidden rows after all layers along every path of the method: [P, R, E].
+    [[nodiscard]] at::Tensor runPaths(const PathRequest& request, const PositionMethod& method,
+                                      const std::stop_token& stop);
+    /// Logits of R rows of every path, as the method combines them: [P, R, E] → [R, V] float32.
+    [[nodiscard]] at::Tensor combinedRows(const at::Tensor& hidden, const PositionMethod& method) const;
 
     std::shared_ptr<const LoadedModel> m_model;
     int m_threads;
@@ -68,10 +90,14 @@ class TorchSession final : public ModelSession {
     Decoder m_decoder;
     PositionTables m_tables;
 
-    LayerScales m_scales;             ///< of generation
+    std::shared_ptr<const MoiceWeights> m_moice;  ///< of the method that was used last
+
+    PositionMethod m_method;          ///< of generation
     std::vector<TokenId> m_sequence;  ///< of generation
     int m_cached = 0;                 ///< how many tokens of m_sequence are in the cache
     std::vector<int> m_variants;      ///< by which frequencies the cached keys were rotated (rope::lengthVariant)
+    int m_promptTokens = 0;           ///< ids of the first `advance`
+    ChosenRatios m_ratios;            ///< of generation under Ms-PoE
     KvCache m_cache;
 };
 

@@ -53,7 +53,7 @@ TEST(FieldReports, T14_ChangingTheProfileDropsTheCache) {
     const auto model = loadTiny();
     const LayerScales before{1.0, 1.0}, after{1.6, 0.6};
     const auto session = model->newSession(1);
-    ASSERT_TRUE(session->setScales(before).has_value());
+    ASSERT_TRUE(session->setMethod(before).has_value());
     std::vector<TokenId> sequence = randomIds(30, 5);
     auto logits = advance(*session, sequence);
     for (int i = 0; i < 20; ++i) {
@@ -61,31 +61,31 @@ TEST(FieldReports, T14_ChangingTheProfileDropsTheCache) {
         logits = advance(*session, {sequence.back()});
     }
     EXPECT_EQ(session->cachedTokens(), 50);
-    ASSERT_TRUE(session->setScales(after).has_value());
+    ASSERT_TRUE(session->setMethod(after).has_value());
     EXPECT_EQ(session->cachedTokens(), 0);
     sequence.push_back(best(logits));
     const auto continued = advance(*session, {sequence.back()});
     EXPECT_EQ(session->cachedTokens(), 51);
 
     const auto fresh = model->newSession(1);
-    ASSERT_TRUE(fresh->setScales(after).has_value());
+    ASSERT_TRUE(fresh->setMethod(after).has_value());
     EXPECT_EQ(advance(*fresh, sequence), continued) << "the same prefill gives the same bits";
 
     const auto stale = model->newSession(1);
-    ASSERT_TRUE(stale->setScales(before).has_value());
+    ASSERT_TRUE(stale->setMethod(before).has_value());
     EXPECT_GT(largestDifference(advance(*stale, sequence), continued), 1e-2) << "the profile had no effect";
 }
 
 TEST(Generation, KeepsTheCacheWhenTheScalesSayTheSame) {
     const auto session = loadTiny()->newSession(1);
     advance(*session, randomIds(10, 1));
-    ASSERT_TRUE(session->setScales({}).has_value());
-    ASSERT_TRUE(session->setScales({1.0, 1.0}).has_value());
+    ASSERT_TRUE(session->setMethod({}).has_value());
+    ASSERT_TRUE(session->setMethod(LayerScales{1.0, 1.0}).has_value());
     EXPECT_EQ(session->cachedTokens(), 10);
-    EXPECT_EQ(session->currentScales(), (LayerScales{1.0, 1.0}));
-    ASSERT_FALSE(session->setScales({1.0}).has_value());
+    EXPECT_EQ(session->currentMethod().scales, (LayerScales{1.0, 1.0}));
+    ASSERT_FALSE(session->setMethod(LayerScales{1.0}).has_value());
     EXPECT_EQ(session->cachedTokens(), 10);
-    EXPECT_EQ(session->currentScales().size(), 2u) << "refused scales change nothing";
+    EXPECT_EQ(session->currentMethod().scales.size(), 2u) << "refused scales change nothing";
 }
 
 TEST(Generation, ForgetsTheSequenceWhenReset) {

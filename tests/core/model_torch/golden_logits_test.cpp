@@ -63,7 +63,7 @@ TEST_P(GoldenLogits, OfShortAndLongPositionsAgreeWithTransformersWhileGenerating
     const auto step = golden().at("column_step").get<std::size_t>();
     for (const char* profile : kProfiles) {
         session->resetSequence();
-        ASSERT_TRUE(session->setScales(scales(profile, model->config().numLayers)).has_value());
+        ASSERT_TRUE(session->setMethod(scales(profile, model->config().numLayers)).has_value());
         const auto expected = numbers().at(profile).at("logits").get<std::vector<std::vector<float>>>();
         int done = 0;
         for (std::size_t r = 0; r < rows.size(); ++r) {

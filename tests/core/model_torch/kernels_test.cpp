@@ -112,7 +112,7 @@ TEST_P(Kernels, RotateALeadingPartAndLetTheRestPass) {
     const std::int64_t rows = 5, headDim = 32, half = 10;
     const std::vector<std::int32_t> tableRows{3, 0, 7, 7, 1};
     const at::Tensor angles = at::rand({8, half}) * 6;
-    const RotaryTable table{angles.cos().to(type()), angles.sin().to(type()), nullptr};
+    const RotaryTable table{angles.cos().to(type()), angles.sin().to(type())};
     const at::Tensor q = random({rows, 2 * headDim}), k = random({rows, headDim}), v = random({rows, headDim});
     const at::Tensor qOut = at::empty({2, rows, headDim}, type()), kOut = at::empty({1, rows, headDim}, type()),
                      vOut = at::empty_like(kOut);
@@ -134,7 +134,7 @@ TEST_P(Kernels, RotateHalfSplitHeadsAtTheirPositions) {
         std::iota(positions.begin(), positions.end(), 4);
         positions[10] = 0;
         const at::Tensor angles = at::rand({64, half}) * 6;
-        const RotaryTable table{angles.cos().to(type()), angles.sin().to(type()), nullptr};
+        const RotaryTable table{angles.cos().to(type()), angles.sin().to(type())};
         const at::Tensor all = random({rows, (heads + 2 * kvHeads) * headDim});
         const at::Tensor q = all.narrow(1, 0, heads * headDim), k = all.narrow(1, heads * headDim, kvHeads * headDim),
                          v = all.narrow(1, (heads + kvHeads) * headDim, kvHeads * headDim);

@@ -155,7 +155,7 @@ TEST(Evaluation, UnknownThingsAreRefusedByName) {
     };
     refuse([](auto& s) { s.task.task = "mdqa"; }, ErrorCode::Unsupported, "mdqa");
     refuse([](auto& s) { s.task.task = "kvv"; }, ErrorCode::Usage, "kvv");
-    refuse([](auto& s) { s.method = "yarn:4"; }, ErrorCode::Unsupported, "yarn");
+    refuse([](auto& s) { s.method = "yarn:four"; }, ErrorCode::Usage, "four");
     refuse([](auto& s) { s.method = "lpes:nowhere.json"; }, ErrorCode::BadInput, "nowhere.json");
     refuse([](auto& s) { s.compute.model = "nowhere"; }, ErrorCode::BadInput, "nowhere");
     refuse([](auto& s) { s.compute.device = "cuda:0"; }, ErrorCode::Unsupported, "cuda:0");

@@ -37,7 +37,7 @@ TEST(LiveProbe, ShowsWhatTheStudiesMeasure) {
     one.limit = 1;
     NullObserver observer;
     const auto bench = take(studies::prepareWorkbench(compute, one, 1, observer, {}));
-    const auto plan = take(studies::planOfAllItems(bench));
+    const auto plan = take(studies::planOfAllItems(bench, bench.model.config().contextLength));
     const auto session = bench.model.lm->newSession(1);
     class Quiet final : public studies::ChunkObserver {
         Result<void> chunkDone(std::int64_t, std::int64_t) override { return {}; }

@@ -138,10 +138,24 @@ TEST_F(MethodSetup, AProfileIsAMethodWhateverItsNameIs) {
     const auto opened = take(studies::openModel(m_folder.model(), false));
     const auto method = take(studies::profileMethod(file, opened.weights->config(), observer));
     EXPECT_EQ(method.scales, (rope::LayerScales{1.0, 1.5}));
-    EXPECT_TRUE(studies::requireLayerScales(method).has_value());
+    EXPECT_TRUE(studies::isLayerScales(method));
 }
 
-TEST_F(MethodSetup, WhatIsMoreThanScalesIsShownButNotRunInItsName) {
+TEST_F(MethodSetup, OnlyScalesAreStoredAsScales) {
+    NullObserver observer;
+    const auto opened = take(studies::openModel(m_folder.model(), false));
+    const auto stored = [&](const std::string& method) {
+        return studies::storedScales(
+            take(studies::methodFor(take(rope::parseMethod(method)), opened.weights->config(), observer)));
+    };
+    EXPECT_EQ(stored("pi:2+uniform:0.5"), (rope::LayerScales{1.0, 1.0}));
+    // Else they would be the same variant in the data base as the scales alone.
+    EXPECT_EQ(stored("yarn:4+uniform:2"), rope::LayerScales());
+    EXPECT_EQ(stored("ms-poe"), rope::LayerScales());
+    EXPECT_EQ(stored("attention-buckets"), rope::LayerScales());
+}
+
+TEST_F(MethodSetup, EveryMethodIsEvaluatedUnderItsName) {
     NullObserver observer;
     studies::EvalSettings eval;
     eval.compute = smallSearch(m_folder).compute;
@@ -149,16 +163,15 @@ TEST_F(MethodSetup, WhatIsMoreThanScalesIsShownButNotRunInItsName) {
     eval.task.limit = 1;
     auto store = openStore(m_folder / "lpes.db");
     const std::string factors = write("factors.csv", "1,2,3,4,5,6,7,8\n");
-    for (const std::string& method : {std::string("ntk:2"), std::string("yarn:4+uniform:2"), std::string("ms-poe"),
-                                      std::string("attention-buckets"), "longrope:" + factors}) {
+    for (const std::string& method :
+         {std::string("ntk:2"), std::string("dynamic-ntk:2"), std::string("yarn:4+uniform:2"), std::string("ms-poe"),
+          std::string("attention-buckets"), "longrope:" + factors, std::string("pi:2+uniform:0.5")}) {
         eval.method = method;
-        const auto refused = studies::runEvaluation(eval, *store, observer, {});
-        ASSERT_FALSE(refused.has_value()) << method;
-        EXPECT_EQ(refused.error().code, ErrorCode::Unsupported) << method;
-        EXPECT_THAT(refused.error().message, AllOf(HasSubstr(method), HasSubstr("inspect")));
+        const auto done = take(studies::runEvaluation(eval, *store, observer, {}));
+        EXPECT_EQ(done.result["method"], method);
+        EXPECT_EQ(done.result["applied"], "verified");
+        EXPECT_EQ(take(store->reader().variants(done.runId)).front().name, method);
     }
-    eval.method = "pi:2+uniform:0.5";
-    EXPECT_TRUE(studies::runEvaluation(eval, *store, observer, {}).has_value());
 }
 
 }  // namespace

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <vector>
+
+#include "core/model/torch/attention_step.h"
+
+namespace lpes::model {
+
+/// A MoICE router's matrices as tensors, with experts of the same base made one. immutable.
+struct MoiceWeights {
+    struct Layer {
+        at::Tensor w1, w3;  ///< [D, N] float32
+        at::Tensor w2;      ///< [N, N] float32, transposed
+    };
+    std::shared_ptr<const rope::MoiceRouters> routers;  ///< where they come from
+    std::vector<Layer> layers;
+    std::vector<int> experts;  ///< the first router output of each distinct base
+    at::Tensor merge;          ///< [N, distinct bases]: adds up the weights of equal ones
+
+    [[nodiscard]] static std::shared_ptr<const MoiceWeights> make(std::shared_ptr<const rope::MoiceRouters> routers,
+                                                                  std::span<const at::Device> devices);
+};
+
+/// W2( SiLU(W1 x) ⊙ W3 x ) of x [..., D] → [..., N], float32; differentiable.
+[[nodiscard]] at::Tensor moiceLogits(const at::Tensor& x, const MoiceWeights::Layer& layer);
+/// softmax over experts; all but the topK largest become 0 and the rest is made to add up to 1. Among equals the first
+/// expert is kept.
+[[nodiscard]] at::Tensor moiceShares(const at::Tensor& logits, int topK);
+
+/// MoICE (arXiv 2406.19598; methods.md §1.6): one attention per expert, mixed for every token and head by the router,
+/// which reads the queries rotated by the first base. The router computes in float32; outputs are mixed in float32.
+/// The cache keeps keys rotated by each base, so that a new token rotates itself only.
+class MoiceStep final : public AttentionStep {
+  public:
+    MoiceStep(const rope::PositionMethod& method, const StepContext& context,
+              std::shared_ptr<const MoiceWeights> weights);
+    void attend(const LayerAttention& layer) override;
+
+  private:
+    const rope::PositionMethod& m_method;
+    PositionTables& m_tables;
+    RotatedSequence m_longest;
+    std::shared_ptr<const MoiceWeights> m_weights;
+};
+
+}  // namespace lpes::model

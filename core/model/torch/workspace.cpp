@@ -1,0 +1,18 @@
+#include "core/model/torch/workspace.h"
+
+#include <ATen/ATen.h>
+
+namespace lpes::model {
+
+at::Tensor Workspace::take(Slot slot, at::IntArrayRef shape, const at::TensorOptions& options) {
+    const at::Device device = options.device();
+    at::Tensor& buffer = m_buffers[device.is_cpu() ? -1 : device.index()][slot];
+    const std::int64_t size = c10::multiply_integers(shape);
+    if (!buffer.defined() || buffer.numel() < size || buffer.dtype() != options.dtype()) {
+        buffer.reset();
+        buffer = at::empty({size}, options);
+    }
+    return buffer.narrow(0, 0, size).view(shape);
+}
+
+}  // namespace lpes::model
