@@ -22,8 +22,8 @@ namespace lpes::cli {
 namespace {
 
 /// Verbs of the design that this version does not have. They are refused by name, whatever follows them.
-constexpr std::array<std::string_view, 10> kLater{"compare", "bench", "train",    "study", "lens",
-                                                  "rope",    "suite", "transfer", "task",  "doctor"};
+constexpr std::array<std::string_view, 8> kLater{"train", "study",    "lens", "rope",
+                                                 "suite", "transfer", "task", "doctor"};
 
 constexpr const char* kFooter =
     "\nMODEL is a folder in Hugging Face layout, a .gguf file, or demo (the bundled model).\n"
@@ -34,7 +34,7 @@ constexpr const char* kFooter =
     "            130 stopped by the user (what was finished is stored).\n"
     "Environment: LPES_DB, LPES_MODEL, LPES_DEVICE and LPES_DTYPE stand in for --db, --model, --device and --dtype;\n"
     "             LPES_RENDER names the program that draws for plot and report.\n"
-    "Not in this version: compare, bench, train, study, lens, rope, transfer, suite, task, doctor.";
+    "Not in this version: train, study, lens, rope, transfer, suite, task, doctor.";
 
 int reportError(const Error& error) {
     printMessage("lpes: " + error.text());
@@ -77,6 +77,7 @@ void addVerbs(CLI::App& app, Action& action) {
     addInspectVerb(app, action);
     addTextVerbs(app, action);
     addEvalVerb(app, action);
+    addCompareVerbs(app, action);
     addSearchVerbs(app, action);
     addAnalysisVerbs(app, action);
     addProfileVerb(app, action);

@@ -10,6 +10,8 @@ namespace lpes::cli {
 [[nodiscard]] std::string tokensText(const nlohmann::json& tokens);
 [[nodiscard]] std::string scoreText(const nlohmann::json& score);
 [[nodiscard]] std::string evalText(const nlohmann::json& result);
+[[nodiscard]] std::string compareText(const nlohmann::json& result);
+[[nodiscard]] std::string benchText(const nlohmann::json& result);
 [[nodiscard]] std::string searchText(const nlohmann::json& result);
 [[nodiscard]] std::string planText(const nlohmann::json& plan);
 [[nodiscard]] std::string attentionText(const nlohmann::json& result);

@@ -81,12 +81,20 @@ struct Resume {
         if (!found) return fail(found.error());
         const nlohmann::json settings = nlohmann::json::parse(found->settingsJson, nullptr, false);
         if (settings.is_object()) printSettings(settings, verb.output);
+        const bool comparison = found->kind == "compare";
+        if (comparison) {
+            if (workers || !verb.profileOut.empty())
+                return fail(ErrorCode::Usage, "--workers and --out are for searches; leave them out for a comparison");
+            verb.name = "compare";
+        }
         return conductStudy(
             verb,
-            [this, id = found->id](store::StoreWriter& store, ProgressObserver& observer, std::stop_token stop) {
-                return studies::resumeSearch(id, workers, store, observer, stop);
+            [this, comparison, id = found->id](store::StoreWriter& store, ProgressObserver& observer,
+                                               std::stop_token stop) {
+                return comparison ? studies::resumeComparison(id, store, observer, stop)
+                                  : studies::resumeSearch(id, workers, store, observer, stop);
             },
-            searchText);
+            comparison ? compareText : searchText);
     }
 };
 
@@ -113,7 +121,8 @@ void addSearchVerbs(CLI::App& app, Action& action) {
         "16 selection and 40 report items.");
     verb->callback([state, &action] { action = [state] { return state->run(); }; });
 
-    CLI::App* resumeVerb = app.add_subcommand("resume", "Go on with a stopped, interrupted or failed search");
+    CLI::App* resumeVerb =
+        app.add_subcommand("resume", "Go on with a stopped, interrupted or failed search or comparison");
     auto resume = std::make_shared<Resume>(*resumeVerb);
     resume->flags.add("RUN", "", "Number of the run, or last (the newest search)", toText(resume->runName))->required();
     resume->flags.add("--workers", "N", "Candidates evaluated at the same time; auto: as the run was started [auto]",

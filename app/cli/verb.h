@@ -14,6 +14,7 @@ using Action = std::function<Result<int>()>;
 void addInspectVerb(CLI::App& app, Action& action);
 void addTextVerbs(CLI::App& app, Action& action);  ///< tokenize, score, generate
 void addEvalVerb(CLI::App& app, Action& action);
+void addCompareVerbs(CLI::App& app, Action& action);   ///< compare, bench
 void addSearchVerbs(CLI::App& app, Action& action);    ///< search, resume
 void addAnalysisVerbs(CLI::App& app, Action& action);  ///< attn, deviation
 void addProfileVerb(CLI::App& app, Action& action);

@@ -1,0 +1,270 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "core/analysis/position_accuracy.h"
+#include "core/studies/json_rows.h"
+#include "core/studies/method_timing.h"
+#include "core/studies/resuming.h"
+#include "core/studies/run_session.h"
+#include "core/studies/studies.h"
+
+namespace lpes::studies {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kSplit = "eval";
+
+/// A method on its way through the items.
+struct Contender {
+    std::string text;
+    rope::PositionMethod method;
+    std::int64_t variantId = 0;
+    std::optional<VariantEvaluation> evaluation;
+    std::optional<std::int64_t> peakBytes;
+    std::vector<double> seconds;  ///< [chunks], 0: was not computed in this sitting
+    std::int64_t tokens = 0;      ///< in the chunks that were computed
+};
+
+/// What a comparison works with once everything is loaded and checked.
+struct Comparison {
+    Workbench bench;
+    tasks::ScoreKind score;
+    std::vector<Contender> contenders;
+    PromptPlan plan;
+};
+
+Result<std::vector<rope::MethodSpec>> specsOf(const CompareSettings& settings) {
+    std::string list;
+    for (const std::string& method : settings.methods) list += (list.empty() ? "" : ";") + method;
+    auto specs = rope::parseMethods(list);
+    if (!specs) return fail(specs.error());
+    if (specs->size() < 2) {
+        return fail(ErrorCode::Usage,
+                    fmt::format("a comparison needs at least two methods and got '{}'; write for example "
+                                "--methods 'baseline;pi:1.5'",
+                                list));
+    }
+    return specs;
+}
+
+Result<Comparison> prepare(const CompareSettings& settings, ProgressObserver& observer, std::stop_token stop,
+                           const LoadedModel* loaded) {
+    auto score = tasks::parseScoreKind(settings.score);
+    if (!score) return fail(score.error());
+    auto specs = specsOf(settings);
+    if (!specs) return fail(specs.error());
+    if (settings.compute.workers != 1) {
+        return fail(ErrorCode::Usage,
+                    fmt::format("--workers {}: a comparison runs with one worker, because it measures time; use "
+                                "--threads-per-worker",
+                                settings.compute.workers));
+    }
+    auto bench = prepareWorkbench(settings.compute, settings.task, 100, observer, stop, loaded);
+    if (!bench) return fail(bench.error());
+    std::vector<Contender> contenders;
+    // The same items for all: the shortest context decides which of them are too long.
+    int context = std::numeric_limits<int>::max();
+    const rope::MethodModel model = model::methodModel(bench->model.config());
+    for (const rope::MethodSpec& spec : *specs) {
+        auto method = methodFor(spec, bench->model.config(), observer);
+        if (!method) return fail(method.error());
+        context = std::min(context, rope::contextLength(*method, model));
+        contenders.push_back({spec.text, std::move(*method), 0, {}, {}, {}, 0});
+    }
+    auto plan = planOfAllItems(*bench, context);
+    if (!plan) return fail(plan.error());
+    return Comparison{std::move(*bench), std::move(*score), std::move(contenders), std::move(*plan)};
+}
+
+/// Index of the chunk with the most tokens.
+std::size_t largestChunk(const PromptPlan& plan) {
+    std::size_t largest = 0, most = 0;
+    for (std::size_t chunk = 0; chunk < plan.chunks().size(); ++chunk) {
+        std::size_t tokens = 0;
+        for (const std::size_t index : plan.chunks()[chunk]) tokens += plan.entries()[index].tokens.prompt.size();
+        if (tokens > most) {
+            largest = chunk;
+            most = tokens;
+        }
+    }
+    return largest;
+}
+
+/// What each method needs for the largest pass, alone in a session of its own; this also warms it up.
+Result<void> measureMemory(Comparison& work, std::stop_token stop) {
+    std::vector<model::ScoredPrompt> batch;
+    for (const std::size_t index : work.plan.chunks()[largestChunk(work.plan)]) {
+        const TokenizedPrompt& tokens = work.plan.entries()[index].tokens;
+        batch.push_back({tokens.prompt, tokens.answer});
+    }
+    for (Contender& one : work.contenders) {
+        const auto peak = peakOf([&]() -> Result<void> {
+            const auto session = work.bench.model.lm->newSession(work.bench.threads);
+            auto scored = session->scoreAnswers(batch, one.method, stop);
+            if (!scored) return fail(scored.error());
+            return {};
+        });
+        if (!peak) return fail(peak.error());
+        one.peakBytes = peak->bytes;
+    }
+    return {};
+}
+
+/// Seconds of the chunks that both methods computed in this sitting.
+std::optional<SecondsRatio> latencyRatio(const Contender& one, const Contender& first, std::uint64_t seed) {
+    return ratioOf(one.seconds, first.seconds, seed);
+}
+
+json methodJson(const Comparison& work, const Contender& one, std::uint64_t seed) {
+    const Contender& first = work.contenders.front();
+    const analysis::AccuracyByPosition accuracy =
+        analysis::accuracyByPosition(one.evaluation->outcomes(), work.bench.task.labels);
+    const double seconds = std::accumulate(one.seconds.begin(), one.seconds.end(), 0.0);
+    const rope::MethodCost cost = rope::methodCost(one.method);
+    json out{{"method", one.text},
+             {"positions", positionsJson(accuracy)},
+             {"mean_accuracy", accuracy.meanAccuracy},
+             {"gap", accuracy.gap},
+             {"items", accuracy.items},
+             {"seconds", seconds},
+             {"tokens_per_second", seconds > 0.0 ? json(static_cast<double>(one.tokens) / seconds) : json(nullptr)},
+             {"peak_bytes", one.peakBytes ? json(*one.peakBytes) : json(nullptr)},
+             {"passes", cost.passes},
+             {"attentions_per_layer", cost.attentionsPerLayer},
+             {"key_caches", cost.keyCaches},
+             {"p_value_vs_first", nullptr},
+             {"latency_vs_first", nullptr}};
+    double nll = 0.0;
+    for (const analysis::PositionResult& position : accuracy.positions)
+        nll += position.answerNll / static_cast<double>(accuracy.positions.size());
+    out["mean_answer_nll"] = nll;
+    if (&one == &first) return out;
+    const analysis::Comparison compared =
+        analysis::compareOutcomes(first.evaluation->outcomes(), one.evaluation->outcomes(),
+                                  static_cast<int>(work.bench.task.positions.size()), seed);
+    out["p_value_vs_first"] = compared.nll.pValue;
+    out["nll_difference"] = {{"mean", compared.nll.meanDifference},
+                             {"low", compared.nll.interval.low},
+                             {"high", compared.nll.interval.high}};
+    out["mcnemar_vs_first"] = compared.mcnemarByPosition;
+    out["better_than_first"] = compared.better;
+    out["verdict"] = compared.verdict;
+    if (const auto ratio = latencyRatio(one, first, seed))
+        out["latency_vs_first"] = {
+            {"ratio", ratio->ratio}, {"low", ratio->interval.low}, {"high", ratio->interval.high}};
+    return out;
+}
+
+Result<void> recordPositions(const Comparison& work, std::int64_t runId, store::StoreWriter& store) {
+    for (const Contender& one : work.contenders) {
+        const auto accuracy = analysis::accuracyByPosition(one.evaluation->outcomes(), work.bench.task.labels);
+        if (auto done = store.recordPositions(runId, positionRows(accuracy, one.variantId, kSplit)); !done) return done;
+    }
+    return {};
+}
+
+/// Chunk by chunk, the methods taking turns: a machine that slows down slows all of them. False when stopped.
+Result<bool> runChunks(Comparison& work, RunProgress& progress, std::stop_token stop) {
+    const std::size_t count = work.contenders.size();
+    for (std::size_t chunk = 0; chunk < work.plan.chunks().size(); ++chunk) {
+        for (std::size_t i = 0; i < count; ++i) {
+            Contender& one = work.contenders[(chunk + i) % count];
+            progress.setStage(fmt::format("comparing: {}", one.text));
+            const auto run = one.evaluation->runChunk(chunk, stop);
+            if (!run) {
+                if (model::wasStopped(run.error())) return false;
+                return fail(run.error());
+            }
+            one.seconds.push_back(run->seconds);
+            one.tokens += run->computed > 0 ? run->tokens : 0;
+            if (auto told = progress.chunkDone(run->computed, run->reused); !told) return fail(told.error());
+        }
+    }
+    return true;
+}
+
+Result<StudyOutcome> compareAll(Comparison& work, const CompareSettings& settings, const json& settingsJson,
+                                std::int64_t runId, store::StoreWriter& store, RunProgress& progress,
+                                std::stop_token stop) {
+    std::vector<std::string> items;
+    for (const tasks::KvItem& item : work.bench.task.dataset.items) items.push_back(item.id);
+    if (auto set = store.setSplit(runId, kSplit, items); !set) return fail(set.error());
+    progress.setStage("measuring memory");
+    if (auto measured = measureMemory(work, stop); !measured) return fail(measured.error());
+    const auto session = work.bench.model.lm->newSession(work.bench.threads);
+    for (Contender& one : work.contenders) {
+        if (auto applied = requireApplied(*session, one.method, work.plan.longestPrompt()); !applied)
+            return fail(applied.error());
+        // Without scales, so that the name tells two methods apart whose scales are the same.
+        auto variant = store.ensureVariant(runId, one.text, {});
+        if (!variant) return fail(variant.error());
+        one.variantId = *variant;
+        auto begun = VariantEvaluation::begin(
+            {*session, work.bench.model.tokenizer(), work.plan, one.method, work.score, store, *variant, kSplit});
+        if (!begun) return fail(begun.error());
+        one.evaluation.emplace(std::move(*begun));
+    }
+    progress.setTotal(work.plan.prompts() * static_cast<std::int64_t>(work.contenders.size()));
+    const auto complete = runChunks(work, progress, stop);
+    if (!complete) return fail(complete.error());
+    if (auto recorded = recordPositions(work, runId, store); !recorded) return fail(recorded.error());
+    json methods = json::array();
+    for (const Contender& one : work.contenders) methods.push_back(methodJson(work, one, settings.seed));
+    StudyOutcome outcome{runId, !*complete, {}};
+    outcome.result = {{"run_id", runId},
+                      {"state", *complete ? "finished" : "stopped"},
+                      {"model", settings.compute.model},
+                      {"task", settings.task.task},
+                      {"data", work.bench.task.dataset.name},
+                      {"score", work.score.text},
+                      {"items", work.plan.itemsRun()},
+                      {"skipped_too_long", work.plan.itemsSkipped()},
+                      {"methods", std::move(methods)},
+                      {"applied", "verified"},
+                      {"seconds", progress.secondsThisSitting()},
+                      {"settings", settingsJson}};
+    return outcome;
+}
+
+}  // namespace
+
+Result<StudyOutcome> runComparison(const CompareSettings& settings, store::StoreWriter& store,
+                                   ProgressObserver& observer, std::stop_token stop, const LoadedModel* loaded) {
+    auto work = prepare(settings, observer, stop, loaded);
+    if (!work) return fail(work.error());
+    CompareSettings resolved = settings;
+    storeResolved(resolved.compute, resolved.task, work->bench);
+    const json settingsJson = toJson(resolved);
+    auto runId = beginRun(store, work->bench, settings.compute, "compare",
+                          fmt::format("{} methods on {}", work->contenders.size(), work->bench.task.dataset.name),
+                          settingsJson, settings.seed);
+    if (!runId) return fail(runId.error());
+    RunProgress progress(store, *runId, observer);
+    return conductRun(store, *runId, progress,
+                      [&] { return compareAll(*work, settings, settingsJson, *runId, store, progress, stop); });
+}
+
+Result<StudyOutcome> resumeComparison(std::int64_t runId, store::StoreWriter& store, ProgressObserver& observer,
+                                      std::stop_token stop, const LoadedModel* loaded) {
+    const auto run = resumableRun(store.reader(), runId, "compare");
+    if (!run) return fail(run.error());
+    const auto stored = storedSettings(*run);
+    if (!stored) return fail(stored.error());
+    const auto settings = compareSettingsFromJson(*stored);
+    if (!settings) return fail(settings.error());
+    auto work = prepare(*settings, observer, stop, loaded);
+    if (!work) return fail(work.error());
+    if (auto same = requireSameInputs(store.reader(), *run, work->bench, settings->compute.model, observer); !same)
+        return fail(same.error());
+    if (auto opened = store.reopenRun(runId, settings->compute.workers); !opened) return fail(opened.error());
+    RunProgress progress(store, runId, observer, run->elapsedSeconds);
+    return conductRun(store, runId, progress,
+                      [&] { return compareAll(*work, *settings, *stored, runId, store, progress, stop); });
+}
+
+}  // namespace lpes::studies

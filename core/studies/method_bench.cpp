@@ -1,0 +1,213 @@
+#include "core/studies/method_bench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "core/base/clock.h"
+#include "core/base/random.h"
+#include "core/base/thread_priority.h"
+#include "core/model/torch/torch_runtime.h"
+#include "core/studies/method_timing.h"
+
+namespace lpes::studies {
+
+namespace {
+
+using nlohmann::json;
+using text::TokenId;
+
+constexpr int kFewestRounds = 3;
+constexpr int kMostNewTokens = 4096;
+
+struct Contender {
+    std::string text;
+    rope::PositionMethod method;
+    std::vector<double> prefill, decode;  ///< seconds of each round at the present length
+    std::optional<std::int64_t> peakBytes;
+};
+
+Result<void> checkSettings(const BenchSettings& settings) {
+    if (settings.methods.empty())
+        return fail(ErrorCode::Usage, "--methods is empty; name at least one, as in baseline");
+    if (settings.lengths.empty()) return fail(ErrorCode::Usage, "--lengths is empty; write for example 512,2048");
+    for (const int length : settings.lengths) {
+        if (length < 2) {
+            return fail(ErrorCode::Usage,
+                        fmt::format("{} in --lengths is too short; a prompt has at least 2 tokens", length));
+        }
+    }
+    if (settings.newTokens < 1 || settings.newTokens > kMostNewTokens) {
+        return fail(ErrorCode::Usage,
+                    fmt::format("--new-tokens {} is outside 1 to {}", settings.newTokens, kMostNewTokens));
+    }
+    if (!(settings.seconds > 0.0))
+        return fail(ErrorCode::Usage, fmt::format("--seconds {} is not above 0", settings.seconds));
+    if (settings.compute.workers != 1)
+        return fail(ErrorCode::Usage, "a bench runs with one worker; use --threads-per-worker");
+    return {};
+}
+
+std::vector<TokenId> randomIds(std::uint64_t seed, int count, int vocabulary) {
+    RandomStream random(seed, kStreamSampling, static_cast<std::uint32_t>(count));
+    std::vector<TokenId> ids;
+    for (int i = 0; i < count; ++i)
+        ids.push_back(static_cast<TokenId>(random.below(static_cast<std::uint64_t>(vocabulary))));
+    return ids;
+}
+
+struct Timed {
+    double prefill = 0.0, decode = 0.0;
+};
+
+/// Reads the prompt and decodes greedily behind it, with the cache, as generation does.
+Result<Timed> readAndDecode(model::ModelSession& session, const rope::PositionMethod& method,
+                            const std::vector<TokenId>& prompt, int newTokens, std::stop_token stop) {
+    session.resetSequence();
+    if (auto set = session.setMethod(method); !set) return fail(set.error());
+    Timed timed;
+    double start = steadySeconds();
+    auto logits = session.advance(prompt, stop);
+    if (!logits) return fail(logits.error());
+    timed.prefill = steadySeconds() - start;
+    start = steadySeconds();
+    for (int i = 0; i < newTokens; ++i) {
+        const TokenId next[] = {
+            static_cast<TokenId>(std::max_element(logits->begin(), logits->end()) - logits->begin())};
+        logits = session.advance(next, stop);
+        if (!logits) return fail(logits.error());
+    }
+    timed.decode = steadySeconds() - start;
+    session.resetSequence();
+    return timed;
+}
+
+json ratioJson(const std::optional<SecondsRatio>& ratio) {
+    if (!ratio) return nullptr;
+    return {{"ratio", ratio->ratio}, {"low", ratio->interval.low}, {"high", ratio->interval.high}};
+}
+
+/// All rounds of one length; methods that it is too long for are not in `contenders`.
+Result<void> measureLength(const LoadedModel& loaded, int threads, std::vector<Contender*>& contenders,
+                           const std::vector<TokenId>& prompt, const BenchSettings& settings, std::stop_token stop) {
+    // Each method alone and first, which also warms it up; a session of its own gives its memory back.
+    for (Contender* one : contenders) {
+        const auto peak = peakOf([&]() -> Result<void> {
+            const auto session = loaded.lm->newSession(threads);
+            auto timed = readAndDecode(*session, one->method, prompt, 1, stop);
+            if (!timed) return fail(timed.error());
+            return {};
+        });
+        if (!peak) return fail(peak.error());
+        one->peakBytes = peak->bytes;
+    }
+    const auto session = loaded.lm->newSession(threads);
+    const double budget = settings.seconds * static_cast<double>(contenders.size());
+    const double start = steadySeconds();
+    for (std::size_t round = 0; round < kFewestRounds || steadySeconds() - start < budget; ++round) {
+        // The first of a round changes, so that none always follows the same one.
+        for (std::size_t i = 0; i < contenders.size(); ++i) {
+            Contender& one = *contenders[(round + i) % contenders.size()];
+            auto timed = readAndDecode(*session, one.method, prompt, settings.newTokens, stop);
+            if (!timed) return fail(timed.error());
+            one.prefill.push_back(timed->prefill);
+            one.decode.push_back(timed->decode);
+        }
+    }
+    return {};
+}
+
+json rowOf(const Contender& one, const Contender& first, int length, const BenchSettings& settings,
+           const model::CausalLm& lm) {
+    const double prefill = median(one.prefill), decode = median(one.decode);
+    const rope::MethodCost cost = rope::methodCost(one.method);
+    // Of a cache of keys and values half are keys.
+    const std::int64_t half =
+        model::estimateKvCacheBytes(lm.config(), lm.computeType(), length + settings.newTokens) / 2;
+    return {{"method", one.text},
+            {"length", length},
+            {"dtype", model::computeTypeName(lm.computeType())},
+            {"rounds", one.prefill.size()},
+            {"prefill_seconds", prefill},
+            {"prefill_tokens_per_second", length / prefill},
+            {"decode_tokens_per_second", settings.newTokens / decode},
+            {"prefill_ratio", ratioJson(ratioOf(one.prefill, first.prefill, settings.seed))},
+            {"decode_ratio", ratioJson(ratioOf(one.decode, first.decode, settings.seed))},
+            {"peak_bytes", one.peakBytes ? json(*one.peakBytes) : json(nullptr)},
+            {"cache_bytes", half * cost.keyCaches + half * cost.valueCaches},
+            {"passes", cost.passes},
+            {"attentions_per_layer", cost.attentionsPerLayer}};
+}
+
+}  // namespace
+
+Result<json> runBench(const BenchSettings& settings, ProgressObserver& observer, std::stop_token stop) {
+    if (auto fine = checkSettings(settings); !fine) return fail(fine.error());
+    std::vector<rope::MethodSpec> specs;
+    for (const std::string& method : settings.methods) {
+        auto spec = rope::parseMethod(method);
+        if (!spec) return fail(spec.error());
+        specs.push_back(std::move(*spec));
+    }
+    auto threads = resolveThreads(1, settings.compute.threadsPerWorker);
+    if (!threads) return fail(threads.error());
+    lowerThreadPriority();
+    const ComputeSettings& compute = settings.compute;
+    auto loaded = loadModel({compute.model, compute.dtype, compute.device, false}, observer, stop);
+    if (!loaded) return fail(loaded.error());
+    const model::ModelConfig& config = loaded->config();
+    std::vector<Contender> contenders;
+    for (const rope::MethodSpec& spec : specs) {
+        auto method = methodFor(spec, config, observer);
+        if (!method) return fail(method.error());
+        contenders.push_back({spec.text, std::move(*method), {}, {}, {}});
+    }
+
+    json rows = json::array(), skipped = json::array();
+    std::int64_t done = 0;
+    const auto total = static_cast<std::int64_t>(settings.lengths.size());
+    for (const int length : settings.lengths) {
+        observer.progressed({fmt::format("{} tokens", length), done, total, 0.0, -1.0});
+        std::vector<Contender*> taking;
+        for (Contender& one : contenders) {
+            one.prefill.clear();
+            one.decode.clear();
+            const int context = rope::contextLength(one.method, model::methodModel(config));
+            if (length + settings.newTokens > context) {
+                skipped.push_back({{"method", one.text}, {"length", length}, {"context", context}});
+            } else {
+                taking.push_back(&one);
+            }
+        }
+        if (taking.empty()) continue;
+        const auto prompt = randomIds(settings.seed, length, config.vocabSize);
+        if (auto measured = measureLength(*loaded, *threads, taking, prompt, settings, stop); !measured)
+            return fail(measured.error());
+        for (const Contender* one : taking) rows.push_back(rowOf(*one, *taking.front(), length, settings, *loaded->lm));
+        observer.progressed({fmt::format("{} tokens", length), ++done, total, 0.0, -1.0});
+    }
+    if (rows.empty()) {
+        return fail(ErrorCode::BadInput,
+                    fmt::format("every length is beyond the context of {} tokens together with {} new ones; choose "
+                                "shorter --lengths",
+                                config.contextLength, settings.newTokens));
+    }
+    json gemm = nullptr;
+    if (loaded->lm->device() == "cpu") {
+        const int tokens = *std::max_element(settings.lengths.begin(), settings.lengths.end());
+        auto rate =
+            model::measureProductRate(config, loaded->lm->computeType(), std::min(tokens, 4096), *threads, 1.0, stop);
+        if (!rate) return fail(rate.error());
+        gemm = *rate;
+    }
+    return json{{"rows", std::move(rows)},
+                {"skipped", std::move(skipped)},
+                {"gemm_gflops", gemm},
+                {"threads", *threads},
+                {"device", loaded->lm->device()},
+                {"device_description", model::deviceDescription(loaded->lm->device())},
+                {"settings", toJson(settings)}};
+}
+
+}  // namespace lpes::studies

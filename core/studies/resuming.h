@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/base/progress.h"
+#include "core/base/result.h"
+#include "core/store/store.h"
+#include "core/studies/run_session.h"
+
+// Private to core/studies: what taking up a run that was left has in common.
+namespace lpes::studies {
+
+/// Usage when the run is of another kind or is finished.
+[[nodiscard]] Result<store::RunRow> resumableRun(store::StoreReader& reader, std::int64_t runId,
+                                                 const std::string& kind);
+
+/// Database error when they are damaged.
+[[nodiscard]] Result<nlohmann::json> storedSettings(const store::RunRow& run);
+
+/// BadInput when the model's files, the tokenizer, the data set or the prompt template are no longer those that the run
+/// was started with; a warning when processor or LibTorch differ.
+[[nodiscard]] Result<void> requireSameInputs(store::StoreReader& reader, const store::RunRow& run,
+                                             const Workbench& bench, const std::string& modelName,
+                                             ProgressObserver& observer);
+
+}  // namespace lpes::studies

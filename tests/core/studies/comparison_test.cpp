@@ -1,0 +1,233 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/studies/method_bench.h"
+#include "core/studies/method_timing.h"
+#include "core/studies/studies.h"
+#include "tests/core/studies/studies_testing.h"
+
+namespace lpes::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+studies::CompareSettings smallComparison(const StudyFolder& folder, std::vector<std::string> methods) {
+    studies::CompareSettings settings;
+    settings.compute = smallSearch(folder).compute;
+    settings.task = smallSearch(folder).task;
+    settings.task.limit = 4;
+    settings.methods = std::move(methods);
+    return settings;
+}
+
+json comparedMethods(const studies::CompareSettings& settings, store::StoreWriter& store) {
+    NullObserver observer;
+    return take(studies::runComparison(settings, store, observer, {})).result.at("methods");
+}
+
+/// What does not depend on time or memory.
+json withoutTime(json methods) {
+    for (json& method : methods) {
+        for (const char* key : {"seconds", "tokens_per_second", "peak_bytes", "latency_vs_first"}) method.erase(key);
+    }
+    return methods;
+}
+
+TEST(Comparison, SaysOfEveryMethodWhatAnEvaluationSays) {
+    const StudyFolder folder;
+    auto store = openStore(folder / "lpes.db");
+    const auto settings = smallComparison(
+        folder, {"baseline", "pi:1.5", "uniform:1.5", "yarn:2", "ms-poe", "attention-buckets:combine=probs"});
+    const json methods = comparedMethods(settings, *store);
+    ASSERT_EQ(methods.size(), 6u);
+    NullObserver observer;
+    for (const json& method : methods) {
+        studies::EvalSettings eval;
+        eval.compute = settings.compute;
+        eval.task = settings.task;
+        eval.method = method["method"];
+        const json alone = take(studies::runEvaluation(eval, *store, observer, {})).result;
+        EXPECT_EQ(method["positions"], alone["positions"]) << method["method"];
+        EXPECT_EQ(method["mean_accuracy"], alone["mean_accuracy"]);
+        EXPECT_EQ(method["gap"], alone["gap"]);
+        EXPECT_GT(method["seconds"], 0.0);
+        EXPECT_GT(method["tokens_per_second"], 0.0);
+    }
+    EXPECT_EQ(methods[0]["p_value_vs_first"], nullptr);
+    EXPECT_EQ(methods[1]["nll_difference"], methods[2]["nll_difference"]) << "the same scales under two names";
+    EXPECT_EQ(methods[0]["passes"], 1);
+    EXPECT_EQ(methods[5]["passes"], 7);
+    for (std::size_t i = 1; i < methods.size(); ++i) {
+        EXPECT_LE(methods[i]["p_value_vs_first"], 1.0);
+        EXPECT_EQ(methods[i]["mcnemar_vs_first"].size(), 3u);
+        EXPECT_FALSE(methods[i]["verdict"].get<std::string>().empty());
+        EXPECT_GT(methods[i]["latency_vs_first"]["ratio"], 0.0);
+    }
+}
+
+TEST(Comparison, AMethodThatChangesNothingDiffersInNothing) {
+    const StudyFolder folder;
+    auto store = openStore(folder / "lpes.db");
+    const json methods = comparedMethods(smallComparison(folder, {"baseline", "uniform:1"}), *store);
+    EXPECT_EQ(methods[0]["positions"], methods[1]["positions"]);
+    EXPECT_EQ(methods[1]["nll_difference"]["mean"], 0.0);
+    EXPECT_EQ(methods[1]["p_value_vs_first"], 1.0);
+    EXPECT_FALSE(methods[1]["better_than_first"].get<bool>());
+}
+
+TEST(Comparison, AStoppedOneGoesOnToTheSameResult) {
+    const StudyFolder folder;
+    auto whole = openStore(folder / "whole.db");
+    const auto settings = smallComparison(folder, {"baseline", "ntk:2", "ms-poe"});
+    const json expected = withoutTime(comparedMethods(settings, *whole));
+
+    auto store = openStore(folder / "stopped.db");
+    StopAfter stopping(9);
+    const auto stopped = take(studies::runComparison(settings, *store, stopping, stopping.token()));
+    ASSERT_TRUE(stopped.stoppedEarly);
+    EXPECT_EQ(stopped.result["state"], "stopped");
+    NullObserver observer;
+    const auto resumed = take(studies::resumeComparison(stopped.runId, *store, observer, {}));
+    EXPECT_EQ(resumed.runId, stopped.runId);
+    EXPECT_EQ(withoutTime(resumed.result["methods"]), expected);
+    EXPECT_EQ(take(store->reader().variants(stopped.runId)).size(), 3u);
+
+    const auto again = studies::resumeComparison(stopped.runId, *store, observer, {});
+    ASSERT_FALSE(again.has_value());
+    EXPECT_THAT(again.error().message, HasSubstr("finished"));
+    const auto asSearch = studies::resumeSearch(stopped.runId, std::nullopt, *store, observer, {});
+    ASSERT_FALSE(asSearch.has_value());
+    EXPECT_EQ(asSearch.error().code, ErrorCode::Usage);
+}
+
+TEST(Comparison, TheShortestContextDecidesForAll) {
+    TinyModelSpec spec;
+    spec.contextLength = 120;
+    const StudyFolder folder(spec);
+    auto store = openStore(folder / "lpes.db");
+    NullObserver observer;
+    // The items are longer than 120 tokens.
+    const auto refused = studies::runComparison(smallComparison(folder, {"baseline", "yarn:8"}), *store, observer, {});
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().code, ErrorCode::BadInput);
+    EXPECT_THAT(refused.error().message, HasSubstr("120"));
+    const json methods = comparedMethods(smallComparison(folder, {"pi:8", "yarn:8"}), *store);
+    EXPECT_EQ(methods[1]["items"], 4);
+}
+
+TEST(Comparison, RefusesBeforeARunBegins) {
+    const StudyFolder folder;
+    auto store = openStore(folder / "lpes.db");
+    NullObserver observer;
+    const auto code = [&](std::vector<std::string> methods, int workers = 1) {
+        auto settings = smallComparison(folder, std::move(methods));
+        settings.compute.workers = workers;
+        if (workers > 1) settings.compute.threadsPerWorker = 1;
+        const auto refused = studies::runComparison(settings, *store, observer, {});
+        return refused ? ErrorCode::Failed : refused.error().code;
+    };
+    EXPECT_EQ(code({"baseline"}), ErrorCode::Usage);
+    EXPECT_EQ(code({}), ErrorCode::Usage);
+    EXPECT_EQ(code({"baseline", "baseline"}), ErrorCode::Usage);
+    EXPECT_EQ(code({"baseline", "pie:2"}), ErrorCode::Usage);
+    EXPECT_EQ(code({"baseline", "lpes:missing.json"}), ErrorCode::BadInput);
+    EXPECT_EQ(code({"baseline", "pi:2"}, 2), ErrorCode::Usage);
+    EXPECT_TRUE(take(store->reader().runs()).empty());
+}
+
+TEST(Comparison, SettingsComeBackFromTheDataBase) {
+    const StudyFolder folder;
+    auto settings = smallComparison(folder, {"baseline", "pi:2"});
+    settings.seed = 7;
+    settings.origins["seed"] = "flag";
+    const auto back = take(studies::compareSettingsFromJson(studies::toJson(settings)));
+    EXPECT_EQ(studies::toJson(back), studies::toJson(settings));
+    json other = studies::toJson(settings);
+    other["surprise"] = 1;
+    EXPECT_FALSE(studies::compareSettingsFromJson(other).has_value());
+}
+
+studies::BenchSettings smallBench(const StudyFolder& folder, std::vector<std::string> methods) {
+    studies::BenchSettings settings;
+    settings.compute = smallSearch(folder).compute;
+    settings.methods = std::move(methods);
+    settings.lengths = {16, 40};
+    settings.newTokens = 4;
+    settings.seconds = 0.01;
+    return settings;
+}
+
+TEST(MethodBench, TimesEveryMethodAtEveryLengthInTurns) {
+    const StudyFolder folder;
+    NullObserver observer;
+    const json result =
+        take(studies::runBench(smallBench(folder, {"baseline", "ms-poe", "attention-buckets"}), observer, {}));
+    ASSERT_EQ(result["rows"].size(), 6u);
+    for (const json& row : result["rows"]) {
+        EXPECT_GE(row["rounds"], 3);
+        EXPECT_GT(row["prefill_tokens_per_second"], 0.0);
+        EXPECT_GT(row["decode_tokens_per_second"], 0.0);
+        EXPECT_LE(row["prefill_ratio"]["low"], row["prefill_ratio"]["ratio"]);
+        EXPECT_GE(row["prefill_ratio"]["high"], row["prefill_ratio"]["ratio"]);
+    }
+    EXPECT_EQ(result["rows"][0]["prefill_ratio"]["ratio"], 1.0) << "the first against itself";
+    EXPECT_EQ(result["rows"][2]["cache_bytes"], 7 * result["rows"][0]["cache_bytes"].get<std::int64_t>());
+    EXPECT_GT(result["gemm_gflops"], 0.0);
+    EXPECT_TRUE(result["skipped"].empty());
+}
+
+TEST(MethodBench, LeavesOutLengthsBeyondAMethodsContextAndSaysSo) {
+    TinyModelSpec spec;
+    spec.contextLength = 30;
+    const StudyFolder folder(spec);
+    NullObserver observer;
+    const json result = take(studies::runBench(smallBench(folder, {"baseline", "yarn:4"}), observer, {}));
+    EXPECT_EQ(result["rows"].size(), 3u);
+    ASSERT_EQ(result["skipped"].size(), 1u);
+    EXPECT_EQ(result["skipped"][0]["method"], "baseline");
+    EXPECT_EQ(result["skipped"][0]["length"], 40);
+    EXPECT_EQ(result["skipped"][0]["context"], 30);
+    auto long_ = smallBench(folder, {"baseline"});
+    long_.lengths = {500};
+    const auto refused = studies::runBench(long_, observer, {});
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().code, ErrorCode::BadInput);
+}
+
+TEST(MethodBench, RefusesSettingsOutOfRangeAndAnswersAStop) {
+    const StudyFolder folder;
+    NullObserver observer;
+    const auto refused = [&](auto change) {
+        auto settings = smallBench(folder, {"baseline"});
+        change(settings);
+        const auto done = studies::runBench(settings, observer, {});
+        return !done && done.error().code == ErrorCode::Usage;
+    };
+    EXPECT_TRUE(refused([](auto& s) { s.methods.clear(); }));
+    EXPECT_TRUE(refused([](auto& s) { s.lengths = {1}; }));
+    EXPECT_TRUE(refused([](auto& s) { s.lengths.clear(); }));
+    EXPECT_TRUE(refused([](auto& s) { s.newTokens = 0; }));
+    EXPECT_TRUE(refused([](auto& s) { s.seconds = 0.0; }));
+    std::stop_source stop;
+    stop.request_stop();
+    const auto stopped = studies::runBench(smallBench(folder, {"baseline"}), observer, stop.get_token());
+    ASSERT_FALSE(stopped.has_value());
+    EXPECT_TRUE(model::wasStopped(stopped.error())) << stopped.error().text();
+}
+
+TEST(SecondsRatios, AreMediansOfPairsWithAnInterval) {
+    const std::vector<double> slow{2.0, 4.0, 30.0}, fast{1.0, 2.0, 3.0};
+    const auto ratio = studies::ratioOf(slow, fast, 1);
+    ASSERT_TRUE(ratio.has_value());
+    EXPECT_EQ(ratio->ratio, 2.0) << "one bad round does not move it";
+    EXPECT_EQ(ratio->interval.low, 2.0);
+    EXPECT_EQ(ratio->interval.high, 10.0);
+    EXPECT_FALSE(studies::ratioOf({}, {}, 1).has_value());
+    const std::vector<double> reused{0.0, 4.0};
+    EXPECT_EQ(studies::ratioOf(reused, fast, 1)->ratio, 2.0) << "what was not computed does not count";
+    EXPECT_EQ(studies::median(std::vector<double>{4.0, 1.0, 2.0, 3.0}), 2.5);
+}
+
+}  // namespace
+}  // namespace lpes::test
