@@ -70,12 +70,13 @@ std::string compareText(const json& result) {
 
 std::string benchText(const json& result) {
     Table table({"method", "tokens", "prefill s", "tokens/s", "prefill / first (95 %)", "decode tokens/s",
-                 "decode / first (95 %)", "peak memory", "cache"});
+                 "decode / first (95 %)", "published", "peak memory", "cache"});
     for (const json& row : result.at("rows")) {
         table.add({row.at("method"), row.at("length").dump(), formatNumber(row.at("prefill_seconds"), 4),
                    formatNumber(row.at("prefill_tokens_per_second"), 0), ratioText(row.at("prefill_ratio")),
                    formatNumber(row.at("decode_tokens_per_second"), 1), ratioText(row.at("decode_ratio")),
-                   bytesOf(row.at("peak_bytes")), bytesOf(row.at("cache_bytes"))});
+                   formatNumber(row.at("published_ratio"), 2), bytesOf(row.at("peak_bytes")),
+                   bytesOf(row.at("cache_bytes"))});
     }
     std::string out = table.text() + "\n";
     for (const json& one : result.at("skipped")) {

@@ -108,9 +108,11 @@ Result<void> checkDivisors(const std::vector<std::vector<double>>& layers, const
 }
 
 Result<void> checkMsPoe(const MsPoe& msPoe, const MethodModel& model) {
-    if (msPoe.ratios.size() != static_cast<std::size_t>(model.numHeads)) {
-        return bad(fmt::format("ms-poe has {} ratios and the model has {} heads; resolve the method for this model",
-                               msPoe.ratios.size(), model.numHeads));
+    const bool byGroup = msPoe.groupRatio == MethodPart::GroupRatio::Mean;
+    const int heads = byGroup ? model.numKvHeads : model.numHeads;
+    if (msPoe.ratios.size() != static_cast<std::size_t>(heads)) {
+        return bad(fmt::format("ms-poe has {} ratios and the model has {} {}; resolve the method for this model",
+                               msPoe.ratios.size(), heads, byGroup ? "key/value heads" : "heads"));
     }
     for (std::size_t rank = 0; rank < msPoe.ratios.size(); ++rank) {
         const double ratio = msPoe.ratios[rank];

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/rope/rivals.h"
 #include "core/rope/rope_config.h"
 
 namespace lpes::rope {
@@ -242,6 +243,18 @@ class PartReader {
     }
 
     Result<void> readBases(std::string_view value) {
+        constexpr std::string_view kSearch = "search";
+        if (value.substr(0, value.find('/')) == kSearch) {
+            const bool counted = value.size() > kSearch.size();
+            const std::optional<int> count =
+                counted ? number<int>(value.substr(kSearch.size() + 1)) : std::optional<int>(BucketSearch{}.count);
+            if (!count || *count < 2 || *count > kMaxSearchedBases) {
+                return wrongValue("bases", value,
+                                  fmt::format("search, or search/N with N from 2 to {}", kMaxSearchedBases));
+            }
+            m_part.searchedBases = count;
+            return {};
+        }
         for (std::string_view rest = value;;) {
             const std::size_t slash = rest.find('/');
             const std::optional<double> base = number<double>(rest.substr(0, slash));

@@ -20,7 +20,7 @@ struct MethodPart {
         Uniform,                ///< uniform:S, LPES with one value
         Lpes,                   ///< lpes:FILE
         MsPoe,                  ///< ms-poe[:min=…,max=…,variant=paper|code,gqa=first|mean,layers=A-B]
-        AttentionBuckets,       ///< attention-buckets[:bases=B/B/…,combine=logits|probs]
+        AttentionBuckets,       ///< attention-buckets[:bases=B/B/…|search|search/N,combine=logits|probs]
         Moice                   ///< moice:ROUTER_FILE[,top_k=K]
     };
     enum class Variant { Paper, Code };
@@ -35,12 +35,14 @@ struct MethodPart {
     GroupRatio groupRatio = GroupRatio::FirstHead;  ///< ms-poe with grouped-query attention (methods.md §1.5)
     std::optional<int> firstLayer, lastLayer;       ///< ms-poe: layers it applies to; unset: the variant's own
     std::vector<double> bases;                      ///< attention-buckets; empty: the paper's for this model
+    std::optional<int> searchedBases;               ///< attention-buckets: so many, found by the search of §1.4
     Combine combine = Combine::Logits;              ///< attention-buckets
     std::optional<int> topK;                        ///< moice; unset: the router file's own
 
     bool operator==(const MethodPart&) const = default;
 };
 
+inline constexpr int kMaxSearchedBases = 32;
 inline constexpr double kMaxContextFactor = 1000.0;  ///< of ntk, dynamic-ntk and yarn, which begin at 1
 inline constexpr double kMaxRatio = 100.0;           ///< of ms-poe, whose ratios are above 0
 inline constexpr double kMaxBase = 1e15;             ///< of attention-buckets and moice, whose bases are above 1

@@ -201,7 +201,9 @@ class Resolver {
 
     Result<void> takeMsPoe(const MethodPart& part) {
         MsPoe msPoe;
-        msPoe.ratios = msPoeRatios(m_model.numHeads, part.minRatio, part.maxRatio, part.variant);
+        const bool byGroup = part.groupRatio == MethodPart::GroupRatio::Mean;
+        msPoe.ratios =
+            msPoeRatios(byGroup ? m_model.numKvHeads : m_model.numHeads, part.minRatio, part.maxRatio, part.variant);
         msPoe.variant = part.variant;
         msPoe.groupRatio = part.groupRatio;
         // The released scripts name layers 2 to 31 of 32; the paper names none.
@@ -217,11 +219,25 @@ class Resolver {
         return {};
     }
 
+    [[nodiscard]] std::vector<double> basesOf(const MethodPart& part) const {
+        if (!part.searchedBases) return part.bases.empty() ? attentionBucketBases(m_model.rope.theta) : part.bases;
+        // The released search is for a base of 10000, 4,096 tokens and heads of 128; in the same proportions here.
+        BucketSearch search;
+        const double unit = m_model.rope.theta / search.minBase;
+        search.headDim = m_model.rope.rotated();
+        search.first = std::max(1, m_model.contextLength / 4);
+        search.last = std::min(m_model.contextLength - 1, search.first + (search.last - 1000));
+        search.minBase *= unit;
+        search.maxBase *= unit;
+        search.step *= unit;
+        search.count = *part.searchedBases;
+        return searchBucketBases(search);
+    }
+
     Result<void> takeBuckets(const MethodPart& part) {
         if (auto valid = requirePlain(part, "its paths differ in a base that decides every frequency"); !valid)
             return valid;
-        m_method.buckets =
-            AttentionBuckets{part.bases.empty() ? attentionBucketBases(m_model.rope.theta) : part.bases, part.combine};
+        m_method.buckets = AttentionBuckets{basesOf(part), part.combine};
         return {};
     }
 

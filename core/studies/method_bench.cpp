@@ -9,6 +9,7 @@
 #include "core/base/random.h"
 #include "core/base/thread_priority.h"
 #include "core/model/torch/torch_runtime.h"
+#include "core/studies/json_rows.h"
 #include "core/studies/method_timing.h"
 
 namespace lpes::studies {
@@ -83,6 +84,13 @@ Result<Timed> readAndDecode(model::ModelSession& session, const rope::PositionMe
     return timed;
 }
 
+/// How much slower than LPES the LPES paper reports a rival to be; its figures, to stand beside ours.
+std::optional<double> publishedRatio(const rope::PositionMethod& method) {
+    if (method.msPoe) return 1.45;
+    if (method.moice) return 2.42;
+    return std::nullopt;
+}
+
 json ratioJson(const std::optional<SecondsRatio>& ratio) {
     if (!ratio) return nullptr;
     return {{"ratio", ratio->ratio}, {"low", ratio->interval.low}, {"high", ratio->interval.high}};
@@ -134,6 +142,7 @@ json rowOf(const Contender& one, const Contender& first, int length, const Bench
             {"decode_tokens_per_second", settings.newTokens / decode},
             {"prefill_ratio", ratioJson(ratioOf(one.prefill, first.prefill, settings.seed))},
             {"decode_ratio", ratioJson(ratioOf(one.decode, first.decode, settings.seed))},
+            {"published_ratio", optionalJson(publishedRatio(one.method))},
             {"peak_bytes", one.peakBytes ? json(*one.peakBytes) : json(nullptr)},
             {"cache_bytes", half * cost.keyCaches + half * cost.valueCaches},
             {"passes", cost.passes},

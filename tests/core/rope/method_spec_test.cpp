@@ -87,6 +87,9 @@ TEST(MethodSpec, AttentionBucketsTakesBasesAndHowToCombine) {
     EXPECT_THAT(part.bases, ElementsAre(10000.0, 17500.0, 25000.0));
     EXPECT_EQ(part.combine, MethodPart::Combine::Probabilities);
     EXPECT_THAT(onlyPart("attention-buckets:bases=10000").bases, ElementsAre(10000.0));
+    EXPECT_EQ(onlyPart("attention-buckets:bases=search").searchedBases, 6) << "as many as the released search";
+    EXPECT_EQ(onlyPart("attention-buckets:bases=search/3").searchedBases, 3);
+    EXPECT_FALSE(part.searchedBases.has_value());
 }
 
 TEST(MethodSpec, APlusJoinsWhatFollowsItByName) {
@@ -145,6 +148,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"ms-poe:gqa=last", "'last'", "gqa=first"}, Wrong{"ms-poe:layers=2", "'2' of layers", "layers=2-31"},
         Wrong{"ms-poe:layers=5-4", "'5-4'", "layers=2-31"}, Wrong{"ms-poe:layers=-1-4", "'-1-4'", "layers=2-31"},
         Wrong{"ms-poe:bases=1", "'bases'", "min=1.2"}, Wrong{"attention-buckets:", "''", "bases=10000/18000"},
+        Wrong{"attention-buckets:bases=search/1", "'search/1'", "2 to 32"},
+        Wrong{"attention-buckets:bases=search/x", "'search/x'", "2 to 32"},
         Wrong{"attention-buckets:bases=", "''", "bases=10000/18000"},
         Wrong{"attention-buckets:bases=10000/", "''", "bases=10000/18000"},
         Wrong{"attention-buckets:bases=10000,18000", "'18000'", "bases=10000/18000"},

@@ -173,7 +173,8 @@ TEST(MsPoe, TakesTheGridAndLayersOfItsVariant) {
     EXPECT_EQ(paper.ratios, msPoeRatios(8, 1.2, 1.8, MethodPart::Variant::Paper));
     EXPECT_TRUE(paper.applies(0) && paper.applies(3));
     const MsPoe code = *methodOf("ms-poe:min=1,max=2,variant=code,gqa=mean").msPoe;
-    EXPECT_EQ(code.ratios, msPoeRatios(8, 1.0, 2.0, MethodPart::Variant::Code));
+    EXPECT_EQ(code.ratios, msPoeRatios(plainModel().numKvHeads, 1.0, 2.0, MethodPart::Variant::Code))
+        << "one per group";
     EXPECT_EQ(code.groupRatio, MethodPart::GroupRatio::Mean);
     EXPECT_FALSE(code.applies(1));
     EXPECT_TRUE(code.applies(2) && code.applies(3));
@@ -193,6 +194,14 @@ TEST(AttentionBuckets, RunEachPathWithItsOwnBase) {
     MethodModel qwen = plainModel();
     qwen.rope.theta = 1e6;
     EXPECT_EQ(methodOf("attention-buckets", qwen).buckets->bases, attentionBucketBases(1e6));
+    // The search keeps its proportions: a hundredfold base finds hundredfold bases.
+    const std::vector<double> searched = methodOf("attention-buckets:bases=search/3", qwen).buckets->bases;
+    ASSERT_EQ(searched.size(), 3u);
+    for (const double base : searched) {
+        EXPECT_GE(base, 1e6);
+        EXPECT_LE(base, 3e6);
+    }
+    EXPECT_EQ(methodCost(methodOf("attention-buckets:bases=search/3")).passes, 3);
 }
 
 TEST(Moice, ReadsRoutersAndTakesTopKFromTheSpelling) {
