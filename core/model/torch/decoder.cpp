@@ -6,6 +6,7 @@
 
 #include "core/model/torch/attention.h"
 #include "core/model/torch/kernels.h"
+#include "core/model/torch/large_pages.h"
 #include "core/model/torch/packed_weight.h"
 #include "core/model/torch/stored_matrix.h"
 #include "core/model/torch/torch_errors.h"
@@ -18,7 +19,8 @@ at::Tensor Workspace::take(Slot slot, at::IntArrayRef shape, const at::TensorOpt
     const std::int64_t size = c10::multiply_integers(shape);
     if (!buffer.defined() || buffer.numel() < size || buffer.dtype() != options.dtype()) {
         buffer.reset();
-        buffer = at::empty({size}, options);
+        buffer =
+            device.is_cpu() ? emptyOnLargePages({size}, options.dtype().toScalarType()) : at::empty({size}, options);
     }
     return buffer.narrow(0, 0, size).view(shape);
 }

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "core/model/causal_lm.h"
+#include "core/model/torch/large_pages.h"
 #include "core/model/torch/packed_weight.h"
 #include "core/model/torch/stored_matrix.h"
 #include "core/model/torch/torch_errors.h"
@@ -174,7 +175,7 @@ class Loader {
             m_residentBytes += static_cast<std::int64_t>(bytes.size());
             return {};
         }
-        const at::Tensor read = at::empty((*found)->shape, scalarType(readType(type)));
+        const at::Tensor read = m_memory.take((*found)->shape, scalarType(readType(type)));
         auto done = readInto(name, readType(type), read);
         target = placed(read, type);
         m_residentBytes += static_cast<std::int64_t>(target.nbytes());
@@ -182,9 +183,15 @@ class Loader {
     }
 
     /// Takes no more memory in the end: the plain copy goes.
-    void pack(Projection& target) const {
+    void pack(Projection& target) {
         if (m_type != ComputeType::BFloat16 || !m_device.is_cpu() || !hasPackedWeights()) return;
-        target.packed = packWeight(target.weight);
+        const at::Tensor packed = packWeight(target.weight);
+        if (packed.is_mkldnn()) {
+            target.packed = packed;
+        } else {
+            target.packed = m_memory.take(packed.sizes(), packed.scalar_type());
+            target.packed.copy_(packed);
+        }
         target.weight.reset();
     }
 
@@ -266,6 +273,7 @@ class Loader {
     at::Device m_device;  ///< of what is being read
     ProgressObserver& m_observer;
     const std::stop_token& m_stop;
+    LargePages m_memory;
     std::int64_t m_done = 0, m_total = 0, m_residentBytes = 0;
 };
 
