@@ -7,6 +7,7 @@
 #include "core/model/torch/attention.h"
 #include "core/model/torch/kernels.h"
 #include "core/model/torch/large_pages.h"
+#include "core/model/torch/layer_blocks.h"
 #include "core/model/torch/packed_weight.h"
 #include "core/model/torch/stored_matrix.h"
 #include "core/model/torch/torch_errors.h"
@@ -80,11 +81,21 @@ void Decoder::runLayer(int layer, PackedTokens& tokens, const RotaryTable& table
     std::int64_t count = tokens.hidden.size(0);
 
     at::Tensor normed = take(Workspace::kNormed, {count, hiddenSize});
-    kernels::addRmsNorm(tokens.hidden, tokens.pending, weights.attentionNorm, m_config.rmsNormEps, normed);
+    const bool blocks = options.device().is_cpu() && worthBlocks(m_config, weights, count);
+    const at::Tensor scratch = blocks ? take(Workspace::kBlocks, {blockScratch(m_config, count)}) : at::Tensor();
+    if (!blocks) {
+        kernels::addRmsNorm(tokens.hidden, tokens.pending, weights.attentionNorm, m_config.rmsNormEps, normed);
+    }
 
     at::Tensor q, k, v;
     if (weights.qkv.size() == 1) {
-        const at::Tensor all = project(normed, weights.qkv[0], Workspace::kQkv0);
+        const std::int64_t columns = (heads + 2 * kvHeads) * headDim;
+        const at::Tensor all =
+            blocks ? take(Workspace::kQkv0, {count, columns}) : project(normed, weights.qkv[0], Workspace::kQkv0);
+        if (blocks) {
+            startLayer(m_config, weights, tokens.hidden, tokens.pending, all, scratch);
+            tokens.pending.reset();
+        }
         q = all.narrow(1, 0, heads * headDim);
         k = all.narrow(1, heads * headDim, kvHeads * headDim);
         v = all.narrow(1, (heads + kvHeads) * headDim, kvHeads * headDim);
@@ -129,6 +140,10 @@ void Decoder::runLayer(int layer, PackedTokens& tokens, const RotaryTable& table
         tokens.hidden = tokens.hidden.index_select(0, kept);
         count = rows.size(0);
         normed = normed.narrow(0, 0, count);
+    }
+    if (blocks && !rows.defined()) {
+        finishLayer(m_config, weights, context, tokens.hidden, scratch);
+        return;
     }
     const at::Tensor delta = project(context, weights.output, Workspace::kDelta);
     if (m_config.postNorms) kernels::rmsNorm(delta, weights.postAttentionNorm, m_config.rmsNormEps, delta);

@@ -23,7 +23,23 @@ namespace lpes::model {
 /// thread-compatible.
 class Workspace {
   public:
-    enum Slot { kNormed, kQ, kK, kV, kQkv0, kQkv1, kQkv2, kAttended, kGate, kUp, kActivated, kDelta, kLogits, kSlots };
+    enum Slot {
+        kNormed,
+        kQ,
+        kK,
+        kV,
+        kQkv0,
+        kQkv1,
+        kQkv2,
+        kAttended,
+        kGate,
+        kUp,
+        kActivated,
+        kDelta,
+        kBlocks,
+        kLogits,
+        kSlots
+    };
     /// A contiguous tensor of that shape; its content is whatever the slot held on that device.
     [[nodiscard]] at::Tensor take(Slot slot, at::IntArrayRef shape, const at::TensorOptions& options);
     [[nodiscard]] BlockAttentionScratch& attention() { return m_attention; }

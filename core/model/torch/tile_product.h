@@ -18,6 +18,9 @@ namespace lpes::model {
 /// `out` of the [out, in] matrix.
 [[nodiscard]] std::int64_t tileOutputs(const at::Tensor& packed);
 
+/// The last rows of x [N, in], where they are no whole tile, completed to one with zeros; else undefined.
+[[nodiscard]] at::Tensor completedRows(const at::Tensor& x);
+
 /// out [N, out] = x·Wᵀ + b, x [N, in] with any row stride, out contiguous, bias [out] or undefined; bfloat16, sums in
 /// float32. Only where hasTiles(). A row's result depends neither on the other rows (one row alone is summed in another
 /// order) nor on the number of threads. One row goes at the speed at which the weights come from memory.
