@@ -161,7 +161,8 @@ class Loader {
 
     Result<void> tensor(const std::string& name, at::Tensor& target) { return tensor(name, target, m_type); }
 
-    Result<void> tensor(const std::string& name, at::Tensor& target, ComputeType type) {
+    /// passing: it will not be kept, and must not take of the memory of what is.
+    Result<void> tensor(const std::string& name, at::Tensor& target, ComputeType type, bool passing = false) {
         const auto found = view(name);
         if (!found) return fail(found.error());
         if (isDirect(name, type)) {
@@ -175,23 +176,21 @@ class Loader {
             m_residentBytes += static_cast<std::int64_t>(bytes.size());
             return {};
         }
-        const at::Tensor read = m_memory.take((*found)->shape, scalarType(readType(type)));
+        const at::Tensor read = passing || !m_device.is_cpu()
+                                    ? at::empty((*found)->shape, scalarType(readType(type)))
+                                    : m_memory.take((*found)->shape, scalarType(readType(type)));
         auto done = readInto(name, readType(type), read);
         target = placed(read, type);
         m_residentBytes += static_cast<std::int64_t>(target.nbytes());
         return done;
     }
 
+    bool packs() const { return m_type == ComputeType::BFloat16 && m_device.is_cpu() && hasPackedWeights(); }
+
     /// Takes no more memory in the end: the plain copy goes.
     void pack(Projection& target) {
-        if (m_type != ComputeType::BFloat16 || !m_device.is_cpu() || !hasPackedWeights()) return;
-        const at::Tensor packed = packWeight(target.weight);
-        if (packed.is_mkldnn()) {
-            target.packed = packed;
-        } else {
-            target.packed = m_memory.take(packed.sizes(), packed.scalar_type());
-            target.packed.copy_(packed);
-        }
+        if (!packs()) return;
+        target.packed = packWeight(target.weight, m_memory);
         target.weight.reset();
     }
 
@@ -207,13 +206,14 @@ class Loader {
         return {};
     }
 
-    Result<void> projection(const std::string& name, Projection& target, bool packs = true) {
+    Result<void> projection(const std::string& name, Projection& target, bool packable = true) {
         const bool direct = isDirect(name, m_type);
         if (m_asStored && !direct) {
             if (auto r = keepStored({name}, target); !r) return r;
         } else {
-            if (auto r = tensor(name, target.weight); !r) return r;
-            if (packs && !direct) pack(target);
+            const bool toPack = packable && !direct && packs();
+            if (auto r = tensor(name, target.weight, m_type, toPack); !r) return r;
+            if (toPack) pack(target);
         }
         if (!m_source->find(name + "_bias")) return {};
         return tensor(name + "_bias", target.bias);

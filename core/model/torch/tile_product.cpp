@@ -40,15 +40,21 @@ bool fitsTiles(const at::Tensor& weight) {
     return weight.size(0) % kPanelColumns == 0 && weight.size(1) % kPanelDepth == 0;
 }
 
-at::Tensor packTiles(const at::Tensor& weight) {
-    const std::int64_t panels = weight.size(0) / kPanelColumns, steps = weight.size(1) / kPanelDepth;
+std::array<std::int64_t, 5> tileShape(const at::Tensor& weight) {
+    return {weight.size(0) / kPanelColumns, weight.size(1) / kPanelDepth, 2, 16, kPanelDepth};
+}
+
+void packTiles(const at::Tensor& weight, const at::Tensor& packed) {
+    const auto shape = tileShape(weight);
     // Pairs of inputs are moved as one word: [panel, tile, output, step, pair] → [panel, step, tile, pair, output].
-    return weight.contiguous()
-        .view(at::kInt)
-        .view({panels, 2, 16, steps, 16})
-        .permute({0, 3, 1, 4, 2})
-        .contiguous()
-        .view(at::kBFloat16);
+    packed.view(at::kInt).copy_(
+        weight.contiguous().view(at::kInt).view({shape[0], 2, 16, shape[1], 16}).permute({0, 3, 1, 4, 2}));
+}
+
+at::Tensor packTiles(const at::Tensor& weight) {
+    at::Tensor packed = at::empty(tileShape(weight), at::kBFloat16);
+    packTiles(weight, packed);
+    return packed;
 }
 
 at::Tensor unpackTiles(const at::Tensor& packed) {

@@ -2,6 +2,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
+#include <cstdint>
+
 namespace lpes::model {
 
 /// May this process use AMX with bfloat16, and are there AVX-512 and its BF16 conversions beside it?
@@ -13,6 +16,8 @@ namespace lpes::model {
 /// [out, in] bfloat16 → [out/32, in/32, 2, 16, 32] in the order that the matrix units read (product_kernels.h), and
 /// back. Only where fitsTiles.
 [[nodiscard]] at::Tensor packTiles(const at::Tensor& weight);
+void packTiles(const at::Tensor& weight, const at::Tensor& packed);
+[[nodiscard]] std::array<std::int64_t, 5> tileShape(const at::Tensor& weight);
 [[nodiscard]] at::Tensor unpackTiles(const at::Tensor& packed);
 
 /// `out` of the [out, in] matrix.
