@@ -22,6 +22,7 @@
 #include "core/base/clock.h"
 #include "core/base/files.h"
 #include "core/base/random.h"
+#include "core/model/torch/large_pages.h"
 #include "core/model/torch/torch_runtime.h"
 
 namespace {
@@ -122,23 +123,41 @@ double decodeSeconds(ModelSession& session, const std::vector<TokenId>& prompt) 
     return steadySeconds() - start;
 }
 
-/// Bytes/s at which the threads read a buffer of that size: what every token has to do with the weights.
+/// Sum of `count` words from four places at once, each asked for early and a cache line at a time: what keeps the most
+/// lines on their way. With the widest vectors that the processor has.
+[[gnu::target_clones("avx512f", "avx2", "default")]] std::uint64_t readWords(const std::uint64_t* words,
+                                                                             std::int64_t count) {
+    constexpr std::int64_t kStreams = 4, kLine = 8, kAhead = 16 * kLine;
+    const std::int64_t each = count / kStreams / kLine * kLine;
+    std::uint64_t lanes[kStreams][kLine] = {};
+    for (std::int64_t i = 0; i < each; i += kLine) {
+#pragma GCC unroll 4
+        for (std::int64_t stream = 0; stream < kStreams; ++stream) {
+            const std::uint64_t* line = words + stream * each + i;
+            __builtin_prefetch(line + kAhead);
+            for (std::int64_t lane = 0; lane < kLine; ++lane) lanes[stream][lane] += line[lane];
+        }
+    }
+    std::uint64_t sum = 0;
+    for (const auto& stream : lanes) {
+        for (const std::uint64_t lane : stream) sum += lane;
+    }
+    return sum;
+}
+
+/// Bytes/s at which the threads read a buffer of that size, on large pages as the weights are: what every token has to
+/// do with them.
 double readingRate(std::int64_t bytes, int threads, double budget) {
     at::set_num_threads(threads);
-    const std::int64_t words = bytes / 8;
-    const std::vector<std::uint64_t> buffer(static_cast<std::size_t>(words), 1);
+    const at::Tensor buffer = emptyOnLargePages({bytes / 8}, at::kLong).fill_(1);
+    const auto* words = reinterpret_cast<const std::uint64_t*>(buffer.const_data_ptr<std::int64_t>());
     std::uint64_t total = 0;
     const double seconds = medianSeconds(budget, [&] {
         std::vector<std::uint64_t> sums(static_cast<std::size_t>(threads));
         at::parallel_for(0, threads, 1, [&](std::int64_t begin, std::int64_t end) {
             for (std::int64_t part = begin; part < end; ++part) {
-                std::uint64_t lanes[8] = {};
-                const std::int64_t last = words * (part + 1) / threads;
-                for (std::int64_t i = words * part / threads; i + 8 <= last; i += 8) {
-                    for (std::int64_t lane = 0; lane < 8; ++lane)
-                        lanes[lane] += buffer[static_cast<std::size_t>(i + lane)];
-                }
-                for (const std::uint64_t lane : lanes) sums[static_cast<std::size_t>(part)] += lane;
+                const std::int64_t first = bytes / 8 * part / threads, last = bytes / 8 * (part + 1) / threads;
+                sums[static_cast<std::size_t>(part)] = readWords(words + first, last - first);
             }
         });
         for (const std::uint64_t sum : sums) total += sum;

@@ -1,13 +1,13 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/empty.h>
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "core/model/torch/attention_rule.h"
+#include "core/model/torch/large_pages.h"
 
 namespace lpes::model {
 
@@ -28,7 +28,7 @@ struct BlockAttentionScratch {
         const auto bytes = count * static_cast<std::int64_t>(sizeof(T));
         if (!buffer.defined() || buffer.nbytes() < static_cast<std::size_t>(bytes)) {
             buffer.reset();
-            buffer = at::empty({bytes}, at::kByte);
+            buffer = emptyOnLargePages({bytes}, at::kByte);
         }
         return static_cast<T*>(buffer.data_ptr());
     }

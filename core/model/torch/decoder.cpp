@@ -6,6 +6,7 @@
 
 #include "core/model/torch/attention.h"
 #include "core/model/torch/kernels.h"
+#include "core/model/torch/layer_blocks.h"
 #include "core/model/torch/packed_weight.h"
 #include "core/model/torch/stored_matrix.h"
 #include "core/model/torch/torch_errors.h"
@@ -75,11 +76,21 @@ void Decoder::runLayer(int layer, PackedTokens& tokens, AttentionStep& step, KvC
     std::int64_t count = tokens.hidden.size(0);
 
     at::Tensor normed = take(Workspace::kNormed, {count, hiddenSize});
-    kernels::addRmsNorm(tokens.hidden, tokens.pending, weights.attentionNorm, m_config.rmsNormEps, normed);
+    const auto inBlocks = [&] { return options.device().is_cpu() && worthBlocks(m_config, weights, count); };
+    bool blocks = inBlocks();
+    at::Tensor scratch;
+    if (blocks) {
+        scratch = take(Workspace::kBlocks, {blockScratch(m_config, count)});
+    } else {
+        kernels::addRmsNorm(tokens.hidden, tokens.pending, weights.attentionNorm, m_config.rmsNormEps, normed);
+    }
 
     at::Tensor q, k, v;
     if (weights.qkv.size() == 1) {
-        const at::Tensor all = project(normed, weights.qkv[0], Workspace::kQkv0);
+        const std::int64_t columns = (heads + 2 * kvHeads) * headDim;
+        const at::Tensor all =
+            blocks ? take(Workspace::kQkv0, {count, columns}) : project(normed, weights.qkv[0], Workspace::kQkv0);
+        if (blocks) startLayer(m_config, weights, tokens.hidden, tokens.pending, all, scratch);
         q = all.narrow(1, 0, heads * headDim);
         k = all.narrow(1, heads * headDim, kvHeads * headDim);
         v = all.narrow(1, (heads + kvHeads) * headDim, kvHeads * headDim);
@@ -88,6 +99,7 @@ void Decoder::runLayer(int layer, PackedTokens& tokens, AttentionStep& step, KvC
         k = project(normed, weights.qkv[1], Workspace::kQkv1);
         v = project(normed, weights.qkv[2], Workspace::kQkv2);
     }
+    tokens.pending.reset();
     if (m_config.queryKeyNorm) {
         kernels::normHeads(q, weights.queryNorm, m_config.rmsNormEps);
         kernels::normHeads(k, weights.keyNorm, m_config.rmsNormEps);
@@ -100,10 +112,11 @@ void Decoder::runLayer(int layer, PackedTokens& tokens, AttentionStep& step, KvC
     if (tokens.sharedBy > 1) {
         // From here on every path has rows of its own.
         tokens.hidden = tokens.hidden.repeat({tokens.sharedBy, 1});
-        if (tokens.pending.defined()) tokens.pending = tokens.pending.repeat({tokens.sharedBy, 1});
         tokens.sharedBy = 1;
         count = all;
         normed = take(Workspace::kNormed, {count, hiddenSize});
+        blocks = inBlocks();
+        if (blocks) scratch = take(Workspace::kBlocks, {blockScratch(m_config, count)});
     }
 
     at::Tensor context = attended;
@@ -113,6 +126,10 @@ void Decoder::runLayer(int layer, PackedTokens& tokens, AttentionStep& step, KvC
         tokens.hidden = tokens.hidden.index_select(0, kept);
         count = rows.size(0);
         normed = normed.narrow(0, 0, count);
+    }
+    if (blocks && !rows.defined()) {
+        finishLayer(m_config, weights, context, tokens.hidden, scratch);
+        return;
     }
     const at::Tensor delta = project(context, weights.output, Workspace::kDelta);
     if (m_config.postNorms) kernels::rmsNorm(delta, weights.postAttentionNorm, m_config.rmsNormEps, delta);

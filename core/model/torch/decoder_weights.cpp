@@ -11,6 +11,7 @@
 #include <string>
 
 #include "core/model/causal_lm.h"
+#include "core/model/torch/large_pages.h"
 #include "core/model/torch/packed_weight.h"
 #include "core/model/torch/stored_matrix.h"
 #include "core/model/torch/torch_errors.h"
@@ -160,7 +161,8 @@ class Loader {
 
     Result<void> tensor(const std::string& name, at::Tensor& target) { return tensor(name, target, m_type); }
 
-    Result<void> tensor(const std::string& name, at::Tensor& target, ComputeType type) {
+    /// passing: it will not be kept, and must not take of the memory of what is.
+    Result<void> tensor(const std::string& name, at::Tensor& target, ComputeType type, bool passing = false) {
         const auto found = view(name);
         if (!found) return fail(found.error());
         if (isDirect(name, type)) {
@@ -174,17 +176,21 @@ class Loader {
             m_residentBytes += static_cast<std::int64_t>(bytes.size());
             return {};
         }
-        const at::Tensor read = at::empty((*found)->shape, scalarType(readType(type)));
+        const at::Tensor read = passing || !m_device.is_cpu()
+                                    ? at::empty((*found)->shape, scalarType(readType(type)))
+                                    : m_memory.take((*found)->shape, scalarType(readType(type)));
         auto done = readInto(name, readType(type), read);
         target = placed(read, type);
         m_residentBytes += static_cast<std::int64_t>(target.nbytes());
         return done;
     }
 
+    bool packs() const { return m_type == ComputeType::BFloat16 && m_device.is_cpu() && hasPackedWeights(); }
+
     /// Takes no more memory in the end: the plain copy goes.
-    void pack(Projection& target) const {
-        if (m_type != ComputeType::BFloat16 || !m_device.is_cpu() || !hasPackedWeights()) return;
-        target.packed = packWeight(target.weight);
+    void pack(Projection& target) {
+        if (!packs()) return;
+        target.packed = packWeight(target.weight, m_memory);
         target.weight.reset();
     }
 
@@ -200,13 +206,14 @@ class Loader {
         return {};
     }
 
-    Result<void> projection(const std::string& name, Projection& target, bool packs = true) {
+    Result<void> projection(const std::string& name, Projection& target, bool packable = true) {
         const bool direct = isDirect(name, m_type);
         if (m_asStored && !direct) {
             if (auto r = keepStored({name}, target); !r) return r;
         } else {
-            if (auto r = tensor(name, target.weight); !r) return r;
-            if (packs && !direct) pack(target);
+            const bool toPack = packable && !direct && packs();
+            if (auto r = tensor(name, target.weight, m_type, toPack); !r) return r;
+            if (toPack) pack(target);
         }
         if (!m_source->find(name + "_bias")) return {};
         return tensor(name + "_bias", target.bias);
@@ -266,6 +273,7 @@ class Loader {
     at::Device m_device;  ///< of what is being read
     ProgressObserver& m_observer;
     const std::stop_token& m_stop;
+    LargePages m_memory;
     std::int64_t m_done = 0, m_total = 0, m_residentBytes = 0;
 };
 

@@ -38,6 +38,13 @@ at::Tensor packWeight(const at::Tensor& weight) {
     return stack.front().toTensor();
 }
 
+at::Tensor packWeight(const at::Tensor& weight, LargePages& memory) {
+    if (!hasTiles() || !fitsTiles(weight)) return packWeight(weight);
+    const at::Tensor packed = memory.take(tileShape(weight), at::kBFloat16);
+    packTiles(weight, packed);
+    return packed;
+}
+
 at::Tensor unpackWeight(const at::Tensor& packed) {
     return packed.is_mkldnn() ? packed.to_dense() : unpackTiles(packed);
 }

@@ -2,6 +2,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "core/model/torch/large_pages.h"
+
 namespace lpes::model {
 
 /// Can bfloat16 weights be kept in the order in which this processor's matrix units read them? With AMX in our own
@@ -11,6 +13,8 @@ namespace lpes::model {
 
 /// [out, in] bfloat16 → an opaque tensor of the same size in memory. Call outside InferenceMode.
 [[nodiscard]] at::Tensor packWeight(const at::Tensor& weight);
+/// The same in that memory, where the order is our own.
+[[nodiscard]] at::Tensor packWeight(const at::Tensor& weight, LargePages& memory);
 /// The [out, in] tensor again, bit for bit.
 [[nodiscard]] at::Tensor unpackWeight(const at::Tensor& packed);
 

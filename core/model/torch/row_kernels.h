@@ -26,6 +26,8 @@ struct RowKernels {
     /// The same with float32 weights and one rounding: out = round(x · rsqrt(mean(x²) + eps) · weight).
     void (*wideNorm)(T* x, const T* delta, const float* weight, float eps, std::int64_t size, T* out,
                      std::int64_t begin, std::int64_t end);
+    /// x += delta, `count` values.
+    void (*add)(T* x, const T* delta, std::int64_t count);
     /// out = round(silu(gate)) · up.
     void (*siluMul)(const T* gate, std::int64_t gateStride, const T* up, std::int64_t upStride, std::int64_t size,
                     T* out, std::int64_t begin, std::int64_t end);

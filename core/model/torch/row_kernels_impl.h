@@ -62,17 +62,12 @@ void normRows(T* x, const T* delta, const W* weight, float eps, std::int64_t siz
     }
 }
 
-struct Silu {
-    LPES_INLINE static Floats of(Floats x) { return x / (broadcast(1.0f) + exponential(-x)); }
-};
-
-/// x/2 · (1 + tanh(√(2/π)·(x + 0.044715·x³))) (Hendrycks & Gimpel 2016), with (1 + tanh y)/2 = 1/(1 + e^(−2y)).
-struct GeluTanh {
-    LPES_INLINE static Floats of(Floats x) {
-        const Floats twice = (x + x * x * x * 0.044715f) * 1.5957691216057308f;
-        return x / (broadcast(1.0f) + exponential(-twice));
-    }
-};
+template <class T>
+void addValues(T* x, const T* delta, std::int64_t count) {
+    const std::int64_t whole = count - count % kLanes, rest = count % kLanes;
+    for (std::int64_t i = 0; i < whole; i += kLanes) store(x + i, load(x + i) + load(delta + i));
+    if (rest > 0) storeSome(x + whole, loadSome(x + whole, rest) + loadSome(delta + whole, rest), rest);
+}
 
 template <class T, class Gate>
 void gateRows(const T* gates, std::int64_t gateStride, const T* ups, std::int64_t upStride, std::int64_t size, T* outs,
@@ -130,9 +125,9 @@ void rotateRows(const T* in, std::int64_t inStride, std::int64_t heads, std::int
     }
 }
 
-constexpr KernelSet kKernels{{normRows<float, float>, normRows<float, float>, gateRows<float, Silu>,
+constexpr KernelSet kKernels{{normRows<float, float>, normRows<float, float>, addValues<float>, gateRows<float, Silu>,
                               gateRows<float, GeluTanh>, rotateRows<float>, attendRow<float>},
-                             {normRows<Bf16, Bf16>, normRows<Bf16, float>, gateRows<Bf16, Silu>,
+                             {normRows<Bf16, Bf16>, normRows<Bf16, float>, addValues<Bf16>, gateRows<Bf16, Silu>,
                               gateRows<Bf16, GeluTanh>, rotateRows<Bf16>, attendRow<Bf16>},
                              {softmaxBlock, packKeys, packValues, finishRow}};
 

@@ -40,15 +40,21 @@ bool fitsTiles(const at::Tensor& weight) {
     return weight.size(0) % kPanelColumns == 0 && weight.size(1) % kPanelDepth == 0;
 }
 
-at::Tensor packTiles(const at::Tensor& weight) {
-    const std::int64_t panels = weight.size(0) / kPanelColumns, steps = weight.size(1) / kPanelDepth;
+std::array<std::int64_t, 5> tileShape(const at::Tensor& weight) {
+    return {weight.size(0) / kPanelColumns, weight.size(1) / kPanelDepth, 2, 16, kPanelDepth};
+}
+
+void packTiles(const at::Tensor& weight, const at::Tensor& packed) {
+    const auto shape = tileShape(weight);
     // Pairs of inputs are moved as one word: [panel, tile, output, step, pair] → [panel, step, tile, pair, output].
-    return weight.contiguous()
-        .view(at::kInt)
-        .view({panels, 2, 16, steps, 16})
-        .permute({0, 3, 1, 4, 2})
-        .contiguous()
-        .view(at::kBFloat16);
+    packed.view(at::kInt).copy_(
+        weight.contiguous().view(at::kInt).view({shape[0], 2, 16, shape[1], 16}).permute({0, 3, 1, 4, 2}));
+}
+
+at::Tensor packTiles(const at::Tensor& weight) {
+    at::Tensor packed = at::empty(tileShape(weight), at::kBFloat16);
+    packTiles(weight, packed);
+    return packed;
 }
 
 at::Tensor unpackTiles(const at::Tensor& packed) {
@@ -63,16 +69,25 @@ std::int64_t tileOutputs(const at::Tensor& packed) {
     return packed.size(0) * kPanelColumns;
 }
 
+at::Tensor completedRows(const at::Tensor& x) {
+    const std::int64_t rows = x.size(0), incomplete = rows % kPanelRows;
+    if (incomplete == 0) return {};
+    at::Tensor rest = at::zeros({kPanelRows, x.size(1)}, x.scalar_type());
+    rest.narrow(0, 0, incomplete).copy_(x.narrow(0, rows - incomplete, incomplete));
+    return rest;
+}
+
 void tileProduct(const at::Tensor& x, const at::Tensor& packed, const at::Tensor& bias, const at::Tensor& out) {
     const ProductKernels& kernel = productKernels();
     const std::int64_t rows = x.size(0), panels = packed.size(0), depth = packed.size(1) * kPanelDepth;
     const std::int64_t panelHalves = depth * kPanelColumns, outStride = panels * kPanelColumns;
     auto* target = static_cast<std::uint16_t*>(out.data_ptr());
-    const auto workOf = [&](std::int64_t row, std::int64_t panel, std::int64_t count) {
+    const auto workOf = [&](std::int64_t row, std::int64_t rowCount, std::int64_t panel, std::int64_t count) {
         return TileProduct{halves(x) + row * x.stride(0),
                            x.stride(0),
                            depth,
-                           std::min(kPanelRows, rows - row),
+                           rowCount,
+                           nullptr,
                            halves(packed) + panel * panelHalves,
                            count,
                            bias.defined() ? halves(bias) + panel * kPanelColumns : nullptr,
@@ -81,17 +96,11 @@ void tileProduct(const at::Tensor& x, const at::Tensor& packed, const at::Tensor
     };
     if (rows == 1) {
         at::parallel_for(0, panels, 1, [&](std::int64_t begin, std::int64_t end) {
-            kernel.rowProduct(workOf(0, begin, end - begin));
+            kernel.rowProduct(workOf(0, 1, begin, end - begin));
         });
         return;
     }
-    // The last rows, completed to a tile.
-    const std::int64_t whole = rows / kPanelRows * kPanelRows;
-    at::Tensor rest;
-    if (whole < rows) {
-        rest = at::zeros({kPanelRows, depth}, at::kBFloat16);
-        rest.narrow(0, 0, rows - whole).copy_(x.narrow(0, whole, rows - whole));
-    }
+    const at::Tensor rest = completedRows(x);
     const std::int64_t rowTasks = (rows + kTaskRows - 1) / kTaskRows, threads = at::get_num_threads();
     const std::int64_t most = std::max<std::int64_t>(1, kTaskBytes / (panelHalves * 2));
     const std::int64_t together =
@@ -102,15 +111,9 @@ void tileProduct(const at::Tensor& x, const at::Tensor& packed, const at::Tensor
         kernel.begin();
         for (std::int64_t task = next++; task < panelTasks * rowTasks; task = next++) {
             const std::int64_t panel = task / rowTasks * together, row = task % rowTasks * kTaskRows;
-            const std::int64_t count = std::min(together, panels - panel);
-            for (std::int64_t at = row; at < std::min(rows, row + kTaskRows); at += kPanelRows) {
-                TileProduct work = workOf(at, panel, count);
-                if (at == whole) {
-                    work.x = halves(rest);
-                    work.xStride = depth;
-                }
-                kernel.product(work);
-            }
+            TileProduct work = workOf(row, std::min(kTaskRows, rows - row), panel, std::min(together, panels - panel));
+            if (rest.defined()) work.rest = halves(rest);
+            kernel.product(work);
         }
         kernel.end();
     });

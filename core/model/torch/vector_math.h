@@ -82,7 +82,11 @@ LPES_INLINE Floats roundTo(const float*, Floats values) {
     return values;
 }
 LPES_INLINE Floats roundTo(const Bf16*, Floats values) {
+#ifdef __AVX512BF16__
+    return (Floats)_mm512_slli_epi32(_mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(values)), 16);
+#else
     return floatsOf(roundedBits(values));
+#endif
 }
 
 /// Sum of the lanes, pairwise: the same order everywhere.
@@ -115,6 +119,18 @@ LPES_INLINE Floats exponential(Floats x) {
     const Words exponent = (bitsOf(shifted) - bitsOf(magic) + 127u) << 23;
     return p * floatsOf(exponent);
 }
+
+struct Silu {
+    LPES_INLINE static Floats of(Floats x) { return x / (broadcast(1.0f) + exponential(-x)); }
+};
+
+/// x/2 · (1 + tanh(√(2/π)·(x + 0.044715·x³))) (Hendrycks & Gimpel 2016), with (1 + tanh y)/2 = 1/(1 + e^(−2y)).
+struct GeluTanh {
+    LPES_INLINE static Floats of(Floats x) {
+        const Floats twice = (x + x * x * x * 0.044715f) * 1.5957691216057308f;
+        return x / (broadcast(1.0f) + exponential(-twice));
+    }
+};
 
 }  // namespace lanes
 }  // namespace

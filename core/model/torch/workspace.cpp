@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include "core/model/torch/large_pages.h"
+
 namespace lpes::model {
 
 at::Tensor Workspace::take(Slot slot, at::IntArrayRef shape, const at::TensorOptions& options) {
@@ -10,7 +12,8 @@ at::Tensor Workspace::take(Slot slot, at::IntArrayRef shape, const at::TensorOpt
     const std::int64_t size = c10::multiply_integers(shape);
     if (!buffer.defined() || buffer.numel() < size || buffer.dtype() != options.dtype()) {
         buffer.reset();
-        buffer = at::empty({size}, options);
+        buffer =
+            device.is_cpu() ? emptyOnLargePages({size}, options.dtype().toScalarType()) : at::empty({size}, options);
     }
     return buffer.narrow(0, 0, size).view(shape);
 }

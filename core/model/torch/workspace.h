@@ -28,6 +28,7 @@ class Workspace {
         kUp,
         kActivated,
         kDelta,
+        kBlocks,
         kLogits,
         kSlots
     };
