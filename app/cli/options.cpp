@@ -154,8 +154,10 @@ void addTaskOptions(SettingFlags& flags, studies::TaskSpec& task) {
 
 void addMethodOptions(SettingFlags& flags, std::string& method) {
     flags.add("--method", "METHOD",
-              "Position method: baseline, pi:FACTOR, uniform:SCALE or lpes:FILE (a profile), joined with +; inspect "
-              "shows ntk:F, dynamic-ntk:F, yarn:F, longrope:FILE, ms-poe and attention-buckets too [baseline]",
+              "Position method: baseline, pi:S, ntk:S, dynamic-ntk:S, yarn:S, longrope:CSV, uniform:S, lpes:FILE (a profile), "
+              "some of them joined with +, as in yarn:4+lpes:FILE; ms-poe[:min=1.2,max=1.8,variant=paper|code], "
+              "attention-buckets[:bases=B/B/…|search,combine=logits|probs], moice:ROUTERS[,top_k=K]; inspect shows what "
+              "each does to a model [baseline]",
               toText(method));
     flags.add("--profile", "FILE", "The same as --method lpes:FILE",
               [&method](const std::string& name, const std::string& text) -> Result<void> {
