@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -284,8 +285,12 @@ MethodCost methodCost(const PositionMethod& method) {
     if (method.buckets) {
         cost.passes = cost.keyCaches = cost.valueCaches = static_cast<int>(method.buckets->bases.size());
     }
-    // Keys are kept before any rotation and rotated for every expert, whatever weight its output gets (§1.6).
-    if (method.moice) cost.attentionsPerLayer = static_cast<int>(method.moice->bases.size());
+    if (method.moice) {
+        cost.attentionsPerLayer = static_cast<int>(method.moice->bases.size());
+        // Keys are kept rotated, once for each distinct base.
+        const std::set<double> distinct(method.moice->bases.begin(), method.moice->bases.end());
+        cost.keyCaches = static_cast<int>(distinct.size());
+    }
     cost.onePrompt = method.msPoe.has_value();
     return cost;
 }
