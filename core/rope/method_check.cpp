@@ -161,6 +161,13 @@ Result<void> checkBases(std::string_view name, const std::vector<double>& bases,
     return {};
 }
 
+bool changesScales(const PositionMethod& method) {
+    const auto changes = [](const LayerScales& scales) {
+        return std::any_of(scales.begin(), scales.end(), [](double scale) { return scale != 1.0; });
+    };
+    return changes(method.scales) || std::any_of(method.headScales.begin(), method.headScales.end(), changes);
+}
+
 bool finite(const std::vector<float>& values) {
     return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
 }
@@ -211,6 +218,10 @@ Result<void> checkMethod(const PositionMethod& method, const MethodModel& model)
     if (auto valid = checkScales(method.scales, model.numLayers); !valid) return valid;
     if (auto valid = checkHeadScales(method.headScales, model); !valid) return valid;
     if (auto valid = checkDivisors(method.divisors, model); !valid) return valid;
+    if ((method.msPoe || method.moice) && changesScales(method)) {
+        return fail(ErrorCode::Unsupported, fmt::format("'{}' takes no scales beside its own positions; use {} alone",
+                                                        method.text, method.msPoe ? "ms-poe" : "moice"));
+    }
     if (method.msPoe) return checkMsPoe(*method.msPoe, model);
     if (method.buckets) return checkBases("attention-buckets", method.buckets->bases, method, model);
     if (!method.moice) return {};

@@ -128,7 +128,7 @@ struct MethodFiles {
 
 /// Every vector has the size that this model needs and every value is in range; what a session checks before it runs.
 /// BadInput that names the layer, head or path; Unsupported for values that contradict each other (two of ms-poe,
-/// attention-buckets and moice, or a base per path on an embedding that is not plain).
+/// attention-buckets and moice, a base per path on an embedding that is not plain, or scales beside ms-poe or moice).
 [[nodiscard]] Result<void> checkMethod(const PositionMethod& method, const MethodModel& model);
 
 /// Tokens that fit under the method: the model's own times `contextFactor`, rounded down.
