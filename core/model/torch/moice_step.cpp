@@ -87,8 +87,11 @@ void MoiceStep::attend(const LayerAttention& layer) {
                                 m_tables.forScale(m_method, layer.layer, sequence, 1.0), layer.positions, queries,
                                 keys.narrow(1, past, count),
                                 first ? values.narrow(1, past, count) : values.narrow(0, 0, 0));
-        if (experts == 1)
-            return causalAttention(queries, keys, values, parts, layer.rule, layer.out, workspace.attention());
+        if (experts == 1) {
+            causalAttention(queries, keys, values, parts, layer.rule, layer.out, workspace.attention());
+            if (layer.observer) layer.observer(layer.layer, queries, keys, layer.rule);
+            return;
+        }
         if (first) {
             const MoiceWeights::Layer& router = m_weights->layers[static_cast<std::size_t>(layer.layer)];
             shares = at::matmul(moiceShares(moiceLogits(queries, router), topK), m_weights->merge.to(queries.device()))
