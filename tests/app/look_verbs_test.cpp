@@ -199,7 +199,9 @@ TEST_F(LookVerbs, AllOnesScoreTheSameBitsAsNoProfile) {
 }
 
 TEST_F(LookVerbs, MethodsAndTypesThatAreNotThereAreRefusedByName) {
-    EXPECT_EQ(run({"score", model(), "--text", "the cat", "--method", "yarn:4"}).code, 4);
+    EXPECT_EQ(run({"score", model(), "--text", "the cat", "--method", "yarn:4"}).code, 0);
+    EXPECT_EQ(run({"score", model(), "--text", "the cat", "--method", "yarn:0.5"}).code, 2);
+    EXPECT_EQ(run({"score", model(), "--text", "the cat", "--method", "ms-poe+pi:2"}).code, 4);
     EXPECT_EQ(run({"score", model(), "--text", "the cat", "--method", "yran:4"}).code, 2);
     EXPECT_EQ(run({"score", model(), "--text", "the cat", "--dtype", "float16"}).code, 4);
     EXPECT_EQ(run({"score", model(), "--text", "the cat", "--device", "cuda:0"}).code, 4);

@@ -225,7 +225,7 @@ TEST(MethodCost, CountsPassesAttentionsAndCaches) {
     EXPECT_EQ(cost("attention-buckets").valueCaches, 7);
     EXPECT_EQ(cost("moice:router").passes, 1);
     EXPECT_EQ(cost("moice:router,top_k=1").attentionsPerLayer, 3);
-    EXPECT_EQ(cost("moice:router").keyCaches, 1);
+    EXPECT_EQ(cost("moice:router").keyCaches, 3);
 }
 
 }  // namespace

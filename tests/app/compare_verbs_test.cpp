@@ -1,0 +1,94 @@
+#include <csignal>
+
+#include "tests/app/run_fixture.h"
+
+namespace lpes::test {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kMethods = "baseline;pi:1.1;ntk:1.1;yarn:2;uniform:1.05;ms-poe:min=1.0,max=1.1;attention-buckets";
+
+class CompareVerbs : public RunVerbs {};
+
+TEST_F(CompareVerbs, PrintsEveryMethodWithItsCostAndItsTest) {
+    const Finished done = run(task("compare", {"--limit", "3", "--methods", kMethods}));
+    ASSERT_EQ(done.code, 0) << done.err;
+    const json result = done.json();
+    ASSERT_TRUE(result.is_object()) << done.out;
+    ASSERT_EQ(result["methods"].size(), 7u);
+    for (const json& method : result["methods"]) {
+        for (const char* key : {"method", "positions", "mean_accuracy", "gap", "seconds", "tokens_per_second",
+                                "peak_bytes", "passes", "p_value_vs_first"}) {
+            EXPECT_TRUE(method.contains(key)) << key;
+        }
+    }
+    EXPECT_EQ(result["methods"][3]["method"], "yarn:2");
+    EXPECT_EQ(result["settings"]["methods"]["origin"], "flag");
+}
+
+TEST_F(CompareVerbs, TheTableHasARowPerMethodAndNoEscapes) {
+    std::vector<std::string> arguments = task("compare", {"--limit", "2", "--methods", "baseline; pi:1.5"});
+    std::erase(arguments, "--json");
+    const Finished done = run(arguments);
+    ASSERT_EQ(done.code, 0) << done.err;
+    EXPECT_THAT(done.out, AllOf(HasSubstr("baseline"), HasSubstr("pi:1.5"), HasSubstr("answer NLL"),
+                                HasSubstr("peak memory"), Not(HasSubstr("\033"))));
+}
+
+TEST_F(CompareVerbs, SpellingsAreCheckedBeforeTheModelIsLoadedOrAnythingIsStored) {
+    const auto code = [&](const char* methods) {
+        const Finished done = run(task("compare", {"--methods", methods}));
+        EXPECT_TRUE(done.out.empty());
+        return done.code;
+    };
+    EXPECT_EQ(code("baseline"), 2);
+    EXPECT_EQ(code("baseline;;pi:2"), 2);
+    EXPECT_EQ(code("baseline;baseline"), 2);
+    EXPECT_EQ(code("baseline;pie:2"), 2);
+    EXPECT_EQ(code("baseline;moice:nowhere.safetensors"), 3);
+    EXPECT_EQ(run(task("compare")).code, 2) << "--methods is missing";
+}
+
+TEST_F(CompareVerbs, AStoppedComparisonIsResumedByItsNumber) {
+    Program program(
+        {task("compare", {"--limit", "200", "--methods", "baseline;attention-buckets", "--progress", "json"}), {}, {}});
+    ASSERT_TRUE(
+        program.waitForError([](const std::string& seen) { return seen.find("comparing") != std::string::npos; }));
+    program.send(SIGINT);
+    const Finished stopped = program.finish();
+    ASSERT_EQ(stopped.code, 130) << stopped.err;
+    EXPECT_THAT(stopped.err, HasSubstr("lpes resume 1"));
+    const Finished resumed = run({"resume", "1", "--db", database(), "--json"});
+    ASSERT_EQ(resumed.code, 0) << resumed.err;
+    EXPECT_EQ(resumed.json()["state"], "finished");
+    EXPECT_EQ(resumed.json()["methods"][1]["items"], 200);
+    EXPECT_EQ(run({"resume", "1", "--db", database()}).code, 2) << "it is finished";
+}
+
+TEST_F(CompareVerbs, BenchPrintsARowPerMethodAndLength) {
+    const Finished done =
+        run({"bench", "--model", model(), "--dtype", "float32", "--threads-per-worker", "1", "--lengths", "16,32",
+             "--new-tokens", "2", "--seconds", "0.01", "--methods", "baseline;uniform:1.3;ms-poe", "--json"});
+    ASSERT_EQ(done.code, 0) << done.err;
+    const json result = done.json();
+    ASSERT_EQ(result["rows"].size(), 6u);
+    for (const json& row : result["rows"]) {
+        for (const char* key : {"method", "length", "dtype", "prefill_seconds", "prefill_tokens_per_second",
+                                "decode_tokens_per_second", "peak_bytes"}) {
+            EXPECT_TRUE(row.contains(key)) << key;
+        }
+    }
+    EXPECT_EQ(result["rows"][2]["published_ratio"], 1.45);
+    EXPECT_EQ(result["rows"][1]["published_ratio"], nullptr);
+    EXPECT_EQ(result["threads"], 1);
+    EXPECT_EQ(run({"bench", "--model", model(), "--lengths", "16,x"}).code, 2);
+    EXPECT_EQ(run({"bench", "--model", model(), "--lengths", "5000"}).code, 3) << "beyond the context";
+    EXPECT_EQ(run({"bench", "--model", model(), "--methods", "pi:0"}).code, 2);
+}
+
+}  // namespace
+}  // namespace lpes::test
