@@ -133,6 +133,36 @@ std::string csv(const DeviationPlot& plot) {
     return std::move(table).text();
 }
 
+std::string csv(const MethodsPlot& plot) {
+    Table table{"method",
+                "accuracy",
+                "accuracy_low",
+                "accuracy_high",
+                "gap",
+                "answer_nll",
+                "nll_difference",
+                "nll_low",
+                "nll_high",
+                "p_value",
+                "time_ratio",
+                "time_low",
+                "time_high",
+                "tokens_per_second",
+                "peak_bytes",
+                "passes",
+                "attentions_per_layer",
+                "verdict"};
+    for (const auto& one : plot.methods) {
+        table.row({one.name, number(one.accuracy.value), number(one.accuracy.low), number(one.accuracy.high),
+                   number(one.gap), number(one.answerNll), number(one.nllDifference.value),
+                   number(one.nllDifference.low), number(one.nllDifference.high), number(one.pValue),
+                   number(one.timeRatio.value), number(one.timeRatio.low), number(one.timeRatio.high),
+                   number(one.tokensPerSecond), number(one.peakBytes), number(one.passes),
+                   number(one.attentionsPerLayer), one.verdict});
+    }
+    return std::move(table).text();
+}
+
 }  // namespace
 
 std::string plotCsv(const PlotData& data) {

@@ -1,12 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <variant>
 #include <vector>
 
-/// What the plots show, as plain values: read from the data base by core/studies, drawn by widgets/plots, written as CSV
-/// by core/analysis/plot_csv.h. No plot computes anything itself.
+/// What the plots show, as plain values: read from the data base by core/studies, drawn by widgets/plots, written as
+/// CSV by core/analysis/plot_csv.h. No plot computes anything itself.
 namespace lpes::analysis {
 
 /// Decides colour and dash, never by colour alone (ui.md): baseline grey, current blue, best vermillion.
@@ -18,9 +19,10 @@ struct CurvePlot {
     struct Series {
         std::string name;
         SeriesRole role = SeriesRole::Current;
-        std::vector<double> scales;                            ///< [L], the values really used
-        std::vector<std::pair<double, double>> controlPoints;  ///< (relative depth, scale); empty when there is no curve
-        std::vector<std::pair<double, double>> line;           ///< the curve itself, finely sampled; may be empty
+        std::vector<double> scales;  ///< [L], the values really used
+        std::vector<std::pair<double, double>>
+            controlPoints;                            ///< (relative depth, scale); empty when there is no curve
+        std::vector<std::pair<double, double>> line;  ///< the curve itself, finely sampled; may be empty
     };
     std::vector<Series> series;
     int trainedContext = 0;
@@ -30,7 +32,7 @@ struct CurvePlot {
 struct AccuracyPlot {
     std::string title, subtitle;
     struct Point {
-        std::string label;  ///< position as the user wrote it
+        std::string label;      ///< position as the user wrote it
         double relative = 0.0;  ///< 0 … 1
         int goldIndex = 0;
         std::int64_t n = 0;
@@ -64,8 +66,8 @@ struct AttentionPlot {
     struct Position {
         std::string label;
         int goldIndex = 0;
-        std::vector<double> share, meanPerToken;          ///< [records], mean over layers
-        std::vector<std::vector<double>> shareByLayer;    ///< [L][records]
+        std::vector<double> share, meanPerToken;        ///< [records], mean over layers
+        std::vector<std::vector<double>> shareByLayer;  ///< [L][records]
     };
     struct Series {
         std::string name;
@@ -85,6 +87,30 @@ struct DeviationPlot {
     std::vector<Series> series;
 };
 
-using PlotData = std::variant<CurvePlot, AccuracyPlot, ConvergencePlot, AttentionPlot, DeviationPlot>;
+/// Several methods on the same items. What was not measured is NaN.
+struct MethodsPlot {
+    static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+    std::string title, subtitle;
+    struct Estimate {
+        double value = kUnknown, low = kUnknown, high = kUnknown;  ///< 95 % interval
+    };
+    struct Method {
+        std::string name;  ///< its spelling
+        SeriesRole role = SeriesRole::Other;
+        Estimate accuracy;                                ///< mean over positions
+        double gap = kUnknown;                            ///< best minus worst position
+        double answerNll = kUnknown;                      ///< nats per token, mean over positions
+        Estimate nllDifference;                           ///< to the first method; NaN for the first
+        double pValue = kUnknown;                         ///< of that difference
+        Estimate timeRatio;                               ///< to the first method; NaN for the first
+        double tokensPerSecond = kUnknown;                ///< read, not decoded
+        double peakBytes = kUnknown;                      ///< beside the loaded weights
+        std::int64_t passes = 1, attentionsPerLayer = 1;  ///< per prompt
+        std::string verdict;                              ///< in words; empty for the first
+    };
+    std::vector<Method> methods;  ///< the first is what the others are compared with
+};
+
+using PlotData = std::variant<CurvePlot, AccuracyPlot, ConvergencePlot, AttentionPlot, DeviationPlot, MethodsPlot>;
 
 }  // namespace lpes::analysis

@@ -230,6 +230,28 @@ Json write(const DeviationPlot& plot) {
                                     })}};
 }
 
+Json estimate(const MethodsPlot::Estimate& e) {
+    return Json::array({number(e.value), number(e.low), number(e.high)});
+}
+
+Json write(const MethodsPlot& plot) {
+    return {{"kind", "methods"}, {"methods", list(plot.methods, [](const MethodsPlot::Method& m) {
+                                      return Json{{"name", m.name},
+                                                  {"role", roleName(m.role)},
+                                                  {"accuracy", estimate(m.accuracy)},
+                                                  {"gap", number(m.gap)},
+                                                  {"answer_nll", number(m.answerNll)},
+                                                  {"nll_difference", estimate(m.nllDifference)},
+                                                  {"p_value", number(m.pValue)},
+                                                  {"time_ratio", estimate(m.timeRatio)},
+                                                  {"tokens_per_second", number(m.tokensPerSecond)},
+                                                  {"peak_bytes", number(m.peakBytes)},
+                                                  {"passes", m.passes},
+                                                  {"attentions_per_layer", m.attentionsPerLayer},
+                                                  {"verdict", m.verdict}};
+                                  })}};
+}
+
 void read(const Place& at, CurvePlot& plot) {
     at.withKeys({"kind", "title", "subtitle", "series", "trained_context", "scale_min", "scale_max", "grid_step"});
     plot.trainedContext = at["trained_context"].smallCount();
@@ -322,6 +344,35 @@ void read(const Place& at, DeviationPlot& plot) {
     });
 }
 
+MethodsPlot::Estimate readEstimate(const Place& at) {
+    const std::vector<double> three = at.numbers();
+    if (three.size() != 3) {
+        at.refuse("has " + std::to_string(three.size()) + " numbers; value, low and high are expected");
+    }
+    return {three[0], three[1], three[2]};
+}
+
+void read(const Place& at, MethodsPlot& plot) {
+    at.withKeys({"kind", "title", "subtitle", "methods"});
+    plot.methods = at["methods"].list<MethodsPlot::Method>([](const Place& m) {
+        m.withKeys({"name", "role", "accuracy", "gap", "answer_nll", "nll_difference", "p_value", "time_ratio",
+                    "tokens_per_second", "peak_bytes", "passes", "attentions_per_layer", "verdict"});
+        return MethodsPlot::Method{m["name"].text(),
+                                   m["role"].role(),
+                                   readEstimate(m["accuracy"]),
+                                   m["gap"].number(),
+                                   m["answer_nll"].number(),
+                                   readEstimate(m["nll_difference"]),
+                                   m["p_value"].number(),
+                                   readEstimate(m["time_ratio"]),
+                                   m["tokens_per_second"].number(),
+                                   m["peak_bytes"].number(),
+                                   m["passes"].smallCount(),
+                                   m["attentions_per_layer"].smallCount(),
+                                   m["verdict"].text()};
+    });
+}
+
 template <class Plot>
 PlotData readAs(const Place& at) {
     Plot plot;
@@ -354,7 +405,9 @@ Result<PlotData> fromJson(const Json& json) {
         if (kind == "convergence") return readAs<ConvergencePlot>(at);
         if (kind == "attention") return readAs<AttentionPlot>(at);
         if (kind == "deviation") return readAs<DeviationPlot>(at);
-        at["kind"].refuse("is " + shown(json["kind"]) + "; use curve, accuracy, convergence, attention or deviation");
+        if (kind == "methods") return readAs<MethodsPlot>(at);
+        at["kind"].refuse("is " + shown(json["kind"]) +
+                          "; use curve, accuracy, convergence, attention, deviation or methods");
     } catch (const Refusal& refusal) {
         return fail(ErrorCode::BadInput, "The plot data cannot be drawn: " + refusal.message + ".");
     } catch (const std::exception& error) {

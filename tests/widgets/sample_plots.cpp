@@ -1,5 +1,6 @@
 #include "tests/widgets/sample_plots.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -94,13 +95,67 @@ analysis::DeviationPlot deviationPlot() {
     return plot;
 }
 
+analysis::MethodsPlot methodsPlot(std::size_t count) {
+    constexpr const char* kNames[] = {"baseline",
+                                      "lpes:profiles/smollm2-135m-instruct-q4_1-kv-retrieval.json",
+                                      "pi:1.5",
+                                      "ms-poe:min=1.2,max=1.8,variant=code,gqa=first,layers=2-29",
+                                      "attention-buckets:bases=10000/18000/25000,combine=logits",
+                                      "ntk:2",
+                                      "yarn:2",
+                                      "uniform:1.05",
+                                      "dynamic-ntk:2",
+                                      "moice:routers/smollm2.moice,top_k=3",
+                                      "lpes:drawn-curve-0123456789abcdef.json",
+                                      "ntk:2+uniform:1.1"};
+    analysis::MethodsPlot plot{"Methods compared", subtitle(), {}};
+    for (std::size_t i = 0; i < count; ++i) {
+        const double at = static_cast<double>(i);
+        analysis::MethodsPlot::Method one;
+        one.name = kNames[i];
+        one.role = i == 0 ? SeriesRole::Baseline : i == 1 ? SeriesRole::Best : SeriesRole::Other;
+        const double accuracy = i == 2 ? 0.02 : 0.25 + 0.03 * std::sin(at);
+        one.accuracy = {accuracy, std::max(0.0, accuracy - 0.07), accuracy + 0.08};
+        one.gap = 0.2 + 0.01 * at;
+        one.answerNll = 1.8 - 0.02 * at;
+        one.tokensPerSecond = 900.0 / (1.0 + 0.1 * at);
+        one.peakBytes = 8e7 * (1.0 + 0.2 * at);
+        one.passes = i == 4 ? 3 : 1;
+        if (i > 0) {
+            const double difference = i == 2 ? 1.4 : 0.12 * std::cos(at * 1.3);
+            one.nllDifference = {difference, difference - 0.05, difference + 0.06};
+            one.pValue = std::abs(difference) > 0.06 ? 0.0002 : 0.21;
+            one.timeRatio = {1.0 + (i == 4 ? 1.9 : 0.01 * at), 1.0 + (i == 4 ? 1.8 : 0.01 * at - 0.02),
+                             1.0 + (i == 4 ? 2.0 : 0.01 * at + 0.02)};
+            one.verdict = difference < -0.05 ? "Better than the first" : "No clear difference";
+        }
+        plot.methods.push_back(one);
+    }
+    return plot;
+}
+
+analysis::AccuracyPlot methodsAccuracyPlot(std::size_t count) {
+    analysis::AccuracyPlot plot{"Accuracy by evidence position", subtitle(), {}};
+    for (const auto& method : methodsPlot(count).methods) {
+        analysis::AccuracyPlot::Series series{method.name, method.role, accuracyPlot().series[0].points};
+        for (auto& point : series.points) {
+            point.accuracy = std::clamp(point.accuracy + method.accuracy.value - 0.2, 0.0, 1.0);
+            point.low = std::max(0.0, point.accuracy - 0.1);
+            point.high = std::min(1.0, point.accuracy + 0.12);
+            point.answerNll = method.answerNll + 0.3 * point.relative;
+        }
+        plot.series.push_back(series);
+    }
+    return plot;
+}
+
 std::vector<analysis::PlotData> allPlots() {
-    return {curvePlot(), accuracyPlot(), convergencePlot(), attentionPlot(), deviationPlot()};
+    return {curvePlot(), accuracyPlot(), convergencePlot(), attentionPlot(), deviationPlot(), methodsPlot()};
 }
 
 std::vector<analysis::PlotData> emptyPlots() {
-    return {analysis::CurvePlot{}, analysis::AccuracyPlot{}, analysis::ConvergencePlot{}, analysis::AttentionPlot{},
-            analysis::DeviationPlot{}};
+    return {analysis::CurvePlot{},     analysis::AccuracyPlot{},  analysis::ConvergencePlot{},
+            analysis::AttentionPlot{}, analysis::DeviationPlot{}, analysis::MethodsPlot{}};
 }
 
 std::vector<analysis::PlotData> brokenPlots() {
@@ -134,11 +189,16 @@ std::vector<analysis::PlotData> brokenPlots() {
     deviation.series[1].high[7] = kInf;
     deviation.series[2].deviation[0] = 0.0;
     deviation.series[2].low[0] = -1.0;
-    return {curve, accuracy, convergence, attention, deviation};
+    auto methods = methodsPlot();
+    methods.methods[0].accuracy.low = -kInf;
+    methods.methods[1].nllDifference = {};
+    methods.methods[2].timeRatio = {kInf, kNaN, kNaN};
+    methods.methods[3].peakBytes = kNaN;
+    return {curve, accuracy, convergence, attention, deviation, methods};
 }
 
 std::string kindOf(const analysis::PlotData& data) {
-    constexpr const char* kNames[] = {"curve", "accuracy", "convergence", "attention", "deviation"};
+    constexpr const char* kNames[] = {"curve", "accuracy", "convergence", "attention", "deviation", "methods"};
     return kNames[data.index()];
 }
 

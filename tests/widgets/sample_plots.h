@@ -16,6 +16,10 @@ namespace lpes::test {
 [[nodiscard]] analysis::ConvergencePlot convergencePlot();
 [[nodiscard]] analysis::AttentionPlot attentionPlot();
 [[nodiscard]] analysis::DeviationPlot deviationPlot();
+/// So many methods, 2 to 12, with long spellings among them and one that is far off.
+[[nodiscard]] analysis::MethodsPlot methodsPlot(std::size_t count = 5);
+/// The same methods' accuracy by position.
+[[nodiscard]] analysis::AccuracyPlot methodsAccuracyPlot(std::size_t count);
 [[nodiscard]] std::vector<analysis::PlotData> allPlots();
 /// Every kind without a single value.
 [[nodiscard]] std::vector<analysis::PlotData> emptyPlots();

@@ -2,6 +2,7 @@
 #include <QMap>
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include "widgets/plots/plot_builder.h"
@@ -84,6 +85,21 @@ QSharedPointer<QCPAxisTickerText> ticksFor(const PlotBuilder& build, const Place
     return ticker;
 }
 
+constexpr std::size_t kManySeries = 4;
+
+/// "n = 40 per position" when that holds for all series: said once instead of in every entry of a long legend.
+QString sameItems(const std::vector<Series>& series) {
+    std::optional<std::int64_t> same;
+    for (const Series& one : series) {
+        for (const AccuracyPlot::Point& point : one.points) {
+            if (same.value_or(point.n) != point.n) return {};
+            same = point.n;
+        }
+    }
+    return same ? QString(QStringLiteral("n = ") % QString::number(*same) % QStringLiteral(" per position"))
+                : QString();
+}
+
 QString itemsOf(const Series& series) {
     std::int64_t low = std::numeric_limits<std::int64_t>::max(), high = 0;
     for (const AccuracyPlot::Point& point : series.points) {
@@ -146,8 +162,14 @@ void buildAccuracy(PlotBuilder& build, const AccuracyPlot& data) {
 
     const std::vector<SeriesStyle> styles = stylesOf(build.theme(), data.series);
     const auto count = static_cast<double>(data.series.size());
-    // Bars at one position stand side by side, within a fifth of the way to the next position.
-    const double dodge = std::min(0.03 * size, count > 1 ? 0.2 * places.closest / (count - 1) : 0.0);
+    // Bars at one position stand side by side, within a fifth of the way to the next position; many need more.
+    const bool many = data.series.size() > kManySeries;
+    const double share = many ? 0.6 : 0.2;
+    const double dodge = std::min(0.03 * size, count > 1 ? share * places.closest / (count - 1) : 0.0);
+    const QString items = many ? sameItems(data.series) : QString();
+    // Entries of a long legend are cut in their middle: it must leave room for the picture. Hovering reads them whole.
+    const QFontMetricsF metrics(build.theme().font(-1));
+    const double entry = many ? std::clamp(build.width() / 3.0 - 50.0, 90.0, 260.0) : 1e6;
     for (std::size_t s = 0; s < data.series.size(); ++s) {
         const Series& series = data.series[s];
         std::vector<PlotBuilder::Bar> bars;
@@ -171,11 +193,13 @@ void buildAccuracy(PlotBuilder& build, const AccuracyPlot& data) {
             build.readout(right, x, point.answerNll,
                           QString(where % QStringLiteral("answer NLL ") % shortNumber(point.answerNll)));
         }
-        build.errorBars(left, bars, styles[s]);
+        build.errorBars(left, bars, styles[s], many ? 3.0 : 6.0);
         if (right) build.line(right, losses, styles[s].pen, styles[s].marker);
-        build.legend(QString(text(series.name) % itemsOf(series)), styles[s].pen, styles[s].marker);
+        const QString name = metrics.elidedText(text(series.name), Qt::ElideMiddle, entry);
+        build.legend(items.isEmpty() ? QString(name % itemsOf(series)) : name, styles[s].pen, styles[s].marker);
     }
-    build.note(QStringLiteral("bars: Wilson 95 % intervals"));
+    build.note(items.isEmpty() ? QStringLiteral("bars: Wilson 95 % intervals")
+                               : QString(items % QStringLiteral("; bars: Wilson 95 % intervals")));
 }
 
 }  // namespace lpes::widgets

@@ -263,7 +263,8 @@ void PlotBuilder::band(QCPAxisRect* panel, const Points& low, const Points& high
     }
 }
 
-void PlotBuilder::errorBars(QCPAxisRect* panel, const std::vector<Bar>& bars, const SeriesStyle& style) {
+void PlotBuilder::errorBars(QCPAxisRect* panel, const std::vector<Bar>& bars, const SeriesStyle& style,
+                            double whisker) {
     Points points;
     QVector<double> minus, plus;
     for (const Bar& bar : bars) {
@@ -277,8 +278,22 @@ void PlotBuilder::errorBars(QCPAxisRect* panel, const std::vector<Bar>& bars, co
     errors->setDataPlottable(graph);
     errors->setData(minus, plus);
     errors->setSymbolGap(0);
-    errors->setWhiskerWidth(6);
+    errors->setWhiskerWidth(whisker);
     errors->setPen(QPen(style.color, m_theme.axisWidth));
+    errors->setAntialiased(false);
+}
+
+void PlotBuilder::acrossBar(QCPAxisRect* panel, const Bar& bar, const SeriesStyle& style) {
+    if (!std::isfinite(bar.x) || !std::isfinite(bar.y)) return;
+    QCPGraph* graph = line(panel, {{bar.x, bar.y}}, Qt::NoPen, style.marker);
+    if (!std::isfinite(bar.low) || !std::isfinite(bar.high)) return;
+    auto* errors = new QCPErrorBars(panel->axis(QCPAxis::atBottom), panel->axis(QCPAxis::atLeft));
+    errors->setErrorType(QCPErrorBars::etKeyError);
+    errors->setDataPlottable(graph);
+    errors->setData({std::max(0.0, bar.x - bar.low)}, {std::max(0.0, bar.high - bar.x)});
+    errors->setSymbolGap(0);
+    errors->setWhiskerWidth(6);
+    errors->setPen(QPen(style.color, m_theme.dataWidth));
     errors->setAntialiased(false);
 }
 
@@ -329,6 +344,10 @@ void PlotBuilder::shadeBeyond(QCPAxisRect* panel, double y, bool upwards, const 
 void PlotBuilder::readout(QCPAxisRect* panel, double x, double y, const QString& words) {
     if (!std::isfinite(x) || !std::isfinite(y)) return;
     m_readouts.push_back({panel->axis(QCPAxis::atBottom), panel->axis(QCPAxis::atLeft), x, y, words});
+}
+
+void PlotBuilder::labelReadout(QCPAxisRect* panel, double y, const QString& words) {
+    m_readouts.push_back({panel->axis(QCPAxis::atBottom), panel->axis(QCPAxis::atLeft), 0.0, y, words, true});
 }
 
 void PlotBuilder::empty(const QString& why) {

@@ -30,12 +30,13 @@ struct AxisLabel {
     QString text;
 };
 
-/// What the pointer reads at a datum.
+/// What the pointer reads at a datum, or at the tick label of a row.
 struct Readout {
     QCPAxis* key;
     QCPAxis* value;
     double x, y;
     QString text;
+    bool atLabel = false;  ///< x means nothing: anywhere left of the panel
 };
 
 /// Puts panels, lines and legend entries of one theme into a plot. Values that are not finite are left out (a gap in a
@@ -90,12 +91,16 @@ class PlotBuilder {
     struct Bar {
         double x, y, low, high;
     };
-    void errorBars(QCPAxisRect* panel, const std::vector<Bar>& bars, const SeriesStyle& style);
+    void errorBars(QCPAxisRect* panel, const std::vector<Bar>& bars, const SeriesStyle& style, double whisker = 6.0);
+    /// One marker with its interval lying across: low and high are values of x.
+    void acrossBar(QCPAxisRect* panel, const Bar& bar, const SeriesStyle& style);
     void horizontal(QCPAxisRect* panel, double y, const QPen& pen, const QString& layer);
     void vertical(QCPAxisRect* panel, double x, const QPen& pen, const QString& layer);
     /// Shades from y to the upper (or lower) end of the panel.
     void shadeBeyond(QCPAxisRect* panel, double y, bool upwards, const QColor& color);
     void readout(QCPAxisRect* panel, double x, double y, const QString& text);
+    /// The whole of a tick label that was cut.
+    void labelReadout(QCPAxisRect* panel, double y, const QString& text);
 
     /// Draws why there is nothing to see instead of panels.
     void empty(const QString& why);
@@ -136,5 +141,6 @@ void buildAccuracy(PlotBuilder& build, const analysis::AccuracyPlot& data);
 void buildConvergence(PlotBuilder& build, const analysis::ConvergencePlot& data);
 void buildAttention(PlotBuilder& build, const analysis::AttentionPlot& data);
 void buildDeviation(PlotBuilder& build, const analysis::DeviationPlot& data);
+void buildMethods(PlotBuilder& build, const analysis::MethodsPlot& data);
 
 }  // namespace lpes::widgets

@@ -15,7 +15,9 @@ QString PlotView::readoutAt(const QPointF& pixel) const {
     const Readout* nearest = nullptr;
     double best = kReach;
     for (const Readout& readout : m_readouts) {
-        const double dx = readout.key->coordToPixel(readout.x) - pixel.x();
+        const bool beside = pixel.x() < readout.key->axisRect()->left();
+        if (readout.atLabel && !beside) continue;
+        const double dx = readout.atLabel ? 0.0 : readout.key->coordToPixel(readout.x) - pixel.x();
         const double dy = readout.value->coordToPixel(readout.y) - pixel.y();
         const double distance = std::hypot(dx, dy);
         if (distance < best) {

@@ -17,17 +17,26 @@ struct Look {
     QRgb color;
     QList<qreal> dash;  // in pen widths; empty: solid
     QCPScatterStyle::ScatterShape shape;
+    bool hollow = false;
 };
 
+// Five colours; the second time round each has an open marker of another shape and another dash, the third time again.
 Look otherLook(std::size_t index, bool dark) {
-    const std::array<Look, 5> looks{{
-        {kGreen, {5, 2, 1, 2}, QCPScatterStyle::ssTriangle},
-        {dark ? kYellow : kOrange, {1, 2}, QCPScatterStyle::ssTriangleInverted},
-        {kPurple, {7, 2}, QCPScatterStyle::ssSquare},
-        {dark ? kOrange : kSkyBlue, {3, 2}, QCPScatterStyle::ssDisc},
-        {dark ? 0xffffffff : kBlack, {7, 2, 1, 2, 1, 2}, QCPScatterStyle::ssDiamond},
-    }};
-    return looks[index % looks.size()];
+    using Shape = QCPScatterStyle::ScatterShape;
+    const std::array<QRgb, 5> colors{kGreen, dark ? kYellow : kOrange, kPurple, dark ? kOrange : kSkyBlue,
+                                     dark ? 0xffffffff : kBlack};
+    const std::array<QList<qreal>, 5> dashes{{{5, 2, 1, 2}, {1, 2}, {7, 2}, {3, 2}, {7, 2, 1, 2, 1, 2}}};
+    constexpr std::array<Shape, 5> kFilled{QCPScatterStyle::ssTriangle, QCPScatterStyle::ssTriangleInverted,
+                                           QCPScatterStyle::ssSquare, QCPScatterStyle::ssDisc,
+                                           QCPScatterStyle::ssDiamond};
+    constexpr std::array<Shape, 5> kOpen{QCPScatterStyle::ssCircle, QCPScatterStyle::ssDiamond,
+                                         QCPScatterStyle::ssTriangle, QCPScatterStyle::ssSquare,
+                                         QCPScatterStyle::ssTriangleInverted};
+    constexpr std::array<Shape, 5> kStrokes{QCPScatterStyle::ssCross, QCPScatterStyle::ssPlus, QCPScatterStyle::ssStar,
+                                            QCPScatterStyle::ssPlusCircle, QCPScatterStyle::ssCrossSquare};
+    const std::size_t place = index % colors.size(), round = index / colors.size() % 3;
+    const auto& shapes = round == 0 ? kFilled : round == 1 ? kOpen : kStrokes;
+    return {colors[place], dashes[(place + round) % dashes.size()], shapes[place], round > 0};
 }
 
 Look roleLook(SeriesRole role, bool dark) {
@@ -115,8 +124,8 @@ std::vector<SeriesStyle> seriesStyles(const Theme& theme, std::span<const Series
         style.pen.setCapStyle(Qt::FlatCap);
         style.pen.setJoinStyle(Qt::RoundJoin);
         if (!look.dash.isEmpty()) style.pen.setDashPattern(look.dash);
-        style.marker =
-            QCPScatterStyle(look.shape, QPen(style.color, theme.axisWidth), QBrush(style.color), theme.markerSize);
+        style.marker = QCPScatterStyle(look.shape, QPen(style.color, theme.axisWidth),
+                                       look.hollow ? QBrush(Qt::NoBrush) : QBrush(style.color), theme.markerSize);
         styles.push_back(style);
     }
     return styles;

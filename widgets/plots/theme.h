@@ -38,7 +38,8 @@ struct SeriesStyle {
 };
 
 /// Baseline grey dashed squares, current blue discs, best vermillion diamonds; other series, and any second one of the
-/// same role, take the remaining colours in order.
+/// same role, take the remaining colours in order, and the colours again with other markers and dashes: fifteen others
+/// are told apart.
 [[nodiscard]] std::vector<SeriesStyle> seriesStyles(const Theme& theme, std::span<const analysis::SeriesRole> roles);
 
 /// The styles of a plot's series, in their order.

@@ -52,6 +52,31 @@ TEST(PlotCsv, WritesAttention) {
               "baseline,end,1,0,1,0.5,\r\n");
 }
 
+TEST(PlotCsv, WritesMethodsWithNothingForWhatIsUnknown) {
+    MethodsPlot plot;
+    MethodsPlot::Method first;
+    first.name = "baseline";
+    first.accuracy = {0.5, 0.4, 0.6};
+    first.gap = 0.25;
+    first.answerNll = 1.5;
+    first.tokensPerSecond = 1000;
+    first.peakBytes = 1048576;
+    MethodsPlot::Method other = first;
+    other.name = "pi:1.5";
+    other.nllDifference = {-0.25, -0.5, 0.125};
+    other.pValue = 0.25;
+    other.timeRatio = {1.25, 1.0, 1.5};
+    other.passes = 2;
+    other.verdict = "No clear difference, p = 0.25";
+    plot.methods = {first, other};
+    EXPECT_EQ(plotCsv(plot),
+              "method,accuracy,accuracy_low,accuracy_high,gap,answer_nll,nll_difference,nll_low,nll_high,p_value,"
+              "time_ratio,time_low,time_high,tokens_per_second,peak_bytes,passes,attentions_per_layer,verdict\r\n"
+              "baseline,0.5,0.4,0.6,0.25,1.5,,,,,,,,1000,1048576,1,1,\r\n"
+              "pi:1.5,0.5,0.4,0.6,0.25,1.5,-0.25,-0.5,0.125,0.25,1.25,1,1.5,1000,1048576,2,1,"
+              "\"No clear difference, p = 0.25\"\r\n");
+}
+
 TEST(PlotCsv, WritesDeviation) {
     DeviationPlot plot;
     plot.series.push_back({"smooth", SeriesRole::Best, {0.0012, 0.0043}, {0.001, 0.004}, {0.002, 0.005}});
