@@ -131,6 +131,7 @@ void buildAccuracy(PlotBuilder& build, const AccuracyPlot& data) {
     const bool low = build.lower(320);
     const bool beside = (low ? build.width() >= 520 : !build.compact()) && places.labels.size() <= 8;
     const bool alone = low && !beside;
+    const bool many = data.series.size() > kManySeries;
     const QString xLabel = QStringLiteral("evidence position");
     QCPAxisRect* left = build.panel(0, 0, xLabel, QStringLiteral("accuracy"));
     QCPAxisRect* right =
@@ -146,7 +147,7 @@ void buildAccuracy(PlotBuilder& build, const AccuracyPlot& data) {
         QCPAxis* bottom = panel->axis(QCPAxis::atBottom);
         bottom->setTicker(ticksFor(build, places, pixels, low));
         bottom->setSubTicks(false);
-        const double room = (places.labels.size() > 5 ? 0.06 : 0.15) * size;
+        const double room = (many ? 0.24 : places.labels.size() > 5 ? 0.06 : 0.15) * size;
         bottom->setRange(places.low - room, places.high + room);
     }
     // A fraction is shown from 0 to 1, with room for the markers at both ends.
@@ -163,8 +164,7 @@ void buildAccuracy(PlotBuilder& build, const AccuracyPlot& data) {
     const std::vector<SeriesStyle> styles = stylesOf(build.theme(), data.series);
     const auto count = static_cast<double>(data.series.size());
     // Bars at one position stand side by side, within a fifth of the way to the next position; many need more.
-    const bool many = data.series.size() > kManySeries;
-    const double share = many ? 0.6 : 0.2;
+    const double share = many ? 0.5 : 0.2;
     const double dodge = std::min(0.03 * size, count > 1 ? share * places.closest / (count - 1) : 0.0);
     const QString items = many ? sameItems(data.series) : QString();
     // Entries of a long legend are cut in their middle: it must leave room for the picture. Hovering reads them whole.

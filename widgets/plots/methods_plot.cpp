@@ -85,9 +85,8 @@ QCPRange rangeOf(const MethodsPlot& data, const Column& column) {
     return seen.padded(0.08);
 }
 
-QSharedPointer<QCPAxisTickerText> namesFor(const PlotBuilder& build, const MethodsPlot& data) {
+QSharedPointer<QCPAxisTickerText> namesFor(const PlotBuilder& build, const MethodsPlot& data, double room) {
     const QFontMetricsF metrics(build.theme().font(-1));
-    const double room = std::clamp(0.3 * build.width(), 70.0, 260.0);
     auto ticker = QSharedPointer<QCPAxisTickerText>::create();
     for (std::size_t i = 0; i < data.methods.size(); ++i) {
         ticker->addTick(static_cast<double>(data.methods.size() - 1 - i),
@@ -116,7 +115,8 @@ void buildMethods(PlotBuilder& build, const MethodsPlot& data) {
     if (build.compact() && !stacked) drawn.resize(std::min<std::size_t>(drawn.size(), build.width() < 330 ? 1 : 2));
     const int body = count * kRowHeight + 60;
     build.bodyHeight(stacked ? static_cast<int>(drawn.size()) * body : std::max(body, 130));
-    const auto names = namesFor(build, data);
+    const double room = std::clamp((build.compact() ? 0.36 : 0.3) * build.width(), 70.0, 260.0);
+    const auto names = namesFor(build, data, room);
     const std::vector<SeriesStyle> styles = stylesOf(theme, data.methods);
     for (std::size_t c = 0; c < drawn.size(); ++c) {
         const Column& column = drawn[c];
@@ -130,10 +130,14 @@ void buildMethods(PlotBuilder& build, const MethodsPlot& data) {
         left->setTickLabels(stacked || c == 0);
         QCPAxis* bottom = panel->axis(QCPAxis::atBottom);
         bottom->setRange(rangeOf(data, column));
-        bottom->ticker()->setTickCount(build.width() < 560 ? 3 : 4);
+        // As many as have room for a number like −0.025 each.
+        const double across = stacked ? build.width() : (build.width() - room) / static_cast<double>(drawn.size());
+        bottom->ticker()->setTickCount(std::clamp(static_cast<int>(across / 60.0), 2, 6));
+        bottom->setSubTicks(false);
         if (std::isfinite(column.reference)) {
-            build.vertical(panel, column.reference, QPen(theme.axis, theme.axisWidth, Qt::DashLine),
-                           QStringLiteral("grid"));
+            // Above the grid, whose own line at this place would cover it.
+            build.vertical(panel, column.reference, QPen(theme.mutedText, theme.axisWidth * 1.2, Qt::DashLine),
+                           QStringLiteral("main"));
         }
         for (std::size_t i = 0; i < data.methods.size(); ++i) {
             const Method& method = data.methods[i];
