@@ -1,8 +1,6 @@
 #include "widgets/panels/search_form.h"
 
-#include <QAbstractItemView>
 #include <QComboBox>
-#include <QEvent>
 #include <QFormLayout>
 #include <QLabel>
 #include <QLineEdit>
@@ -10,6 +8,7 @@
 #include <QVBoxLayout>
 #include <cmath>
 
+#include "widgets/common/form_fields.h"
 #include "widgets/common/number_field.h"
 #include "widgets/common/semantic_colors.h"
 
@@ -25,7 +24,10 @@ QString minutesText(const std::optional<double>& minutes) {
 }  // namespace
 
 SearchFormEdit::SearchFormEdit(QWidget* parent)
-    : QWidget(parent), m_layout(new QFormLayout), m_device(new QComboBox(this)), m_notice(new QLabel(this)) {
+    : QWidget(parent),
+      m_layout(new QFormLayout),
+      m_device(deviceField(this, QStringLiteral("Where the model runs during the search"))),
+      m_notice(new QLabel(this)) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(6, 6, 6, 6);
     column->addLayout(m_layout);
@@ -38,13 +40,6 @@ SearchFormEdit::SearchFormEdit(QWidget* parent)
     m_notice->setTextFormat(Qt::PlainText);
     m_notice->hide();
 
-    m_device->setAccessibleName(QStringLiteral("Device"));
-    m_device->setToolTip(QStringLiteral("Where the model runs during the search"));
-    m_device->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    m_device->setMinimumContentsLength(6);
-    m_device->setFocusPolicy(Qt::StrongFocus);
-    m_device->installEventFilter(this);
-    m_device->view()->setAccessibleName(QStringLiteral("Devices"));
     m_layout->addRow(QStringLiteral("Device"), m_device);
     number(QStringLiteral("Pairs"), 2, 10'000, &SearchForm::pairs,
            QStringLiteral("Key-value pairs in each prompt: more pairs make longer prompts"));
@@ -70,40 +65,24 @@ SearchFormEdit::SearchFormEdit(QWidget* parent)
 }
 
 void SearchFormEdit::number(const QString& label, int low, int high, int SearchForm::*value, const QString& tip) {
-    auto* box = new QSpinBox(this);
-    box->setRange(low, high);
-    box->setAccessibleName(label);
-    box->setToolTip(QString(tip % QStringLiteral(" (") % QString::number(low) % QStringLiteral(" to ") %
-                            QString::number(high) % QLatin1Char(')')));
-    box->setMinimumWidth(60);
-    box->setFocusPolicy(Qt::StrongFocus);
-    box->installEventFilter(this);
+    QSpinBox* box = countField(this, label, low, high, tip);
     m_layout->addRow(label, box);
     m_numbers.push_back({box, value});
 }
 
 QLineEdit* SearchFormEdit::entry(const QString& label, const QString& name, const QString& tip) {
-    auto* field = new QLineEdit(this);
-    field->setAccessibleName(name);
-    field->setProperty("tip", tip);
-    field->setToolTip(tip);
-    field->setMinimumWidth(60);
+    QLineEdit* field = textField(this, name, tip);
     m_layout->addRow(label, field);
     return field;
 }
 
 void SearchFormEdit::setDevices(const QStringList& devices) {
-    const QString chosen = m_device->currentText();
-    m_device->clear();
-    m_device->addItems(devices);
-    if (const int index = m_device->findText(chosen); index >= 0) m_device->setCurrentIndex(index);
+    setChoices(*m_device, devices);
 }
 
 void SearchFormEdit::setForm(const SearchForm& form) {
     m_form = form;
-    // A run may come from a machine with other devices.
-    if (m_device->findText(form.device) < 0) m_device->addItem(form.device);
-    m_device->setCurrentText(form.device);
+    chooseDevice(*m_device, form.device);
     for (const Number& number : m_numbers) number.box->setValue(form.*number.value);
     m_seed->setText(QString::number(form.seed));
     m_time->setText(minutesText(form.timeLimitMinutes));
@@ -118,18 +97,10 @@ SearchForm SearchFormEdit::form() const {
 
 void SearchFormEdit::setLocked(bool locked) {
     // Not disabled: what is running should stay readable, and be reached by keyboard and screen reader.
-    for (const Number& number : m_numbers) {
-        number.box->setReadOnly(locked);
-        number.box->setButtonSymbols(locked ? QSpinBox::NoButtons : QSpinBox::UpDownArrows);
-    }
+    for (const Number& number : m_numbers) lockCount(*number.box, locked);
     m_seed->setReadOnly(locked);
     m_time->setReadOnly(locked);
-    m_device->setEnabled(!locked);
-    QPalette legible = palette();
-    for (const QPalette::ColorRole role : {QPalette::Text, QPalette::ButtonText}) {
-        legible.setColor(QPalette::Disabled, role, semanticColor(palette(), Meaning::Muted));
-    }
-    m_device->setPalette(legible);
+    lockChoice(*m_device, locked);
 }
 
 QString SearchFormEdit::problem() const {
@@ -138,14 +109,11 @@ QString SearchFormEdit::problem() const {
 }
 
 void SearchFormEdit::checkSeed() {
-    bool ok = false;
-    const QString words = m_seed->text().trimmed();
-    const std::uint64_t seed = words.toULongLong(&ok);
-    // toULongLong takes "-1" and "+1" as well.
-    ok = ok && words.front().isDigit();
+    const std::optional<std::uint64_t> seed = parseSeed(m_seed->text());
     m_seedProblem =
-        ok ? QString() : QStringLiteral("Correct the seed: a whole number from 0 to 18446744073709551615 is expected.");
-    if (ok) m_form.seed = seed;
+        seed ? QString()
+             : QStringLiteral("Correct the seed: a whole number from 0 to 18446744073709551615 is expected.");
+    if (seed) m_form.seed = *seed;
     refuse(m_seed, m_seedProblem);
 }
 
@@ -161,27 +129,13 @@ void SearchFormEdit::checkTime() {
 }
 
 void SearchFormEdit::refuse(QLineEdit* field, const QString& why) {
-    const QString red = semanticColor(palette(), Meaning::Error).name();
-    field->setStyleSheet(why.isEmpty()
-                             ? QString()
-                             : QString(QStringLiteral("QLineEdit { border: 2px solid ") % red % QStringLiteral("; }")));
-    field->setToolTip(why.isEmpty() ? field->property("tip").toString() : why);
+    refuseText(*field, why);
     QPalette colors = palette();
     colors.setColor(QPalette::WindowText, semanticColor(palette(), Meaning::Error));
     m_notice->setPalette(colors);
     m_notice->setText(problem());
     m_notice->setVisible(!problem().isEmpty());
     Q_EMIT problemChanged();
-}
-
-bool SearchFormEdit::eventFilter(QObject* watched, QEvent* event) {
-    // Scrolling past a field must not change it.
-    auto* field = qobject_cast<QWidget*>(watched);
-    if (event->type() == QEvent::Wheel && field && !field->hasFocus()) {
-        event->ignore();
-        return true;
-    }
-    return QWidget::eventFilter(watched, event);
 }
 
 }  // namespace lpes::widgets

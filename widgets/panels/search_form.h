@@ -32,9 +32,6 @@ class SearchFormEdit : public QWidget {
   Q_SIGNALS:
     void problemChanged();
 
-  protected:
-    bool eventFilter(QObject* watched, QEvent* event) override;
-
   private:
     void number(const QString& label, int low, int high, int SearchForm::*value, const QString& tip);
     QLineEdit* entry(const QString& label, const QString& name, const QString& tip);

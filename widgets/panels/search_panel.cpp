@@ -4,21 +4,19 @@
 #include <QGridLayout>
 #include <QLabel>
 #include <QLocale>
-#include <QProgressBar>
 #include <QPushButton>
 #include <QScrollArea>
 #include <QStyle>
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "widgets/common/semantic_colors.h"
+#include "widgets/panels/progress_view.h"
 #include "widgets/panels/search_form.h"
 
 namespace lpes::widgets {
 namespace {
 
-constexpr int kSteps = 1000;  // of the progress bar
 constexpr int kMargin = 4;
 
 struct Command {
@@ -46,12 +44,6 @@ QString fitnessText(double value) {
     return QLocale::c().toString(value, 'f', 3).replace(QLatin1Char('-'), QChar(0x2212));
 }
 
-// In a narrow dock lines break between the parts, not inside them.
-QString joined(QStringList parts) {
-    for (QString& part : parts) part.replace(QLatin1Char(' '), QChar(QChar::Nbsp));
-    return parts.join(QStringLiteral(" · "));
-}
-
 QString fitnessLine(const SearchProgress& progress) {
     QStringList words;
     if (progress.bestFitness) words << QString(QStringLiteral("best ") % fitnessText(*progress.bestFitness));
@@ -62,22 +54,7 @@ QString fitnessLine(const SearchProgress& progress) {
         const double gain = *progress.bestFitness - *progress.baselineFitness;
         words << QString(QStringLiteral("gain ") % (gain >= 0.0 ? QStringLiteral("+") : QString()) % fitnessText(gain));
     }
-    return joined(words);
-}
-
-QString rateLine(const SearchProgress& progress) {
-    QStringList words;
-    if (progress.ratePerSecond > 0.0) {
-        const int decimals = progress.ratePerSecond < 1.0 ? 2 : 1;
-        words << QString(QLocale::c().toString(progress.ratePerSecond, 'f', decimals) % QStringLiteral(" prompts/s"));
-    }
-    if (progress.etaSeconds >= 0.0) {
-        words << QString(durationText(progress.etaSeconds) % QStringLiteral(" left"));
-    }
-    if (progress.elapsedSeconds > 0.0) {
-        words << QString(durationText(progress.elapsedSeconds) % QStringLiteral(" so far"));
-    }
-    return joined(words);
+    return joinedParts(words);
 }
 
 QLabel* wordyLabel(QWidget* parent, const QString& name) {
@@ -93,8 +70,8 @@ QLabel* wordyLabel(QWidget* parent, const QString& name) {
 struct SearchPanel::Impl {
     SearchFormEdit* form = nullptr;
     std::array<QPushButton*, 4> buttons{};
-    QLabel *stage = nullptr, *rate = nullptr, *fitness = nullptr, *error = nullptr;
-    QProgressBar* bar = nullptr;
+    QLabel *fitness = nullptr, *error = nullptr;
+    ProgressView* view = nullptr;
     QScrollArea* scroll = nullptr;
     QString obstacle;
     SearchProgress progress;
@@ -125,25 +102,7 @@ struct SearchPanel::Impl {
         }
         form->setLocked(state != SearchState::Idle);
 
-        QStringList words{searchStateName(state)};
-        if (!progress.stage.isEmpty()) words << progress.stage;
-        if (progress.total > 0) {
-            words << QString(QString::number(progress.done) % QStringLiteral(" of ") % QString::number(progress.total) %
-                             QStringLiteral(" prompts"));
-        } else if (progress.done > 0) {
-            words << QString(QString::number(progress.done) % QStringLiteral(" prompts"));
-        }
-        QString line = joined(words);
-        if (!line.isEmpty()) line[0] = line[0].toUpper();
-        stage->setText(line);
-        // Without a total the bar stays empty: a moving one would say no more than the words do.
-        const double share =
-            progress.total > 0 ? static_cast<double>(progress.done) / static_cast<double>(progress.total) : 0.0;
-        bar->setValue(static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * kSteps)));
-        bar->setFormat(progress.total > 0 ? QStringLiteral("%p %") : QString());
-        bar->setVisible(state != SearchState::Idle || progress.total > 0);
-        rate->setText(rateLine(progress));
-        rate->setVisible(!rate->text().isEmpty());
+        view->display(state, progress);
         fitness->setText(fitnessLine(progress));
         fitness->setVisible(!fitness->text().isEmpty());
     }
@@ -177,11 +136,7 @@ SearchPanel::SearchPanel(QWidget* parent) : QWidget(parent), m(std::make_unique<
     connect(m->buttons[3], &QPushButton::clicked, this, &SearchPanel::stopRequested);
     connect(m->form, &SearchFormEdit::problemChanged, this, [this] { m->update(m_state); });
 
-    m->stage = wordyLabel(this, QStringLiteral("State of the search"));
-    m->bar = new QProgressBar(this);
-    m->bar->setAccessibleName(QStringLiteral("Progress of the search"));
-    m->bar->setRange(0, kSteps);
-    m->rate = wordyLabel(this, QStringLiteral("Rate and time of the search"));
+    m->view = new ProgressView(QStringLiteral("search"), this);
     m->fitness = wordyLabel(this, QStringLiteral("Best fitness against the baseline"));
     m->error = wordyLabel(this, QStringLiteral("Error of the search"));
     m->error->setTextInteractionFlags(Qt::TextSelectableByMouse);
@@ -193,9 +148,7 @@ SearchPanel::SearchPanel(QWidget* parent) : QWidget(parent), m(std::make_unique<
     column->addWidget(scroll, 1);
     column->addWidget(m->error);
     column->addLayout(grid);
-    column->addWidget(m->stage);
-    column->addWidget(m->bar);
-    column->addWidget(m->rate);
+    column->addWidget(m->view);
     column->addWidget(m->fitness);
     column->addStretch();
     m->paintIcons(palette());

@@ -1,0 +1,108 @@
+#include "widgets/common/form_fields.h"
+
+#include <QAbstractItemView>
+#include <QComboBox>
+#include <QEvent>
+#include <QLineEdit>
+#include <QSpinBox>
+
+#include "widgets/common/semantic_colors.h"
+
+namespace lpes::widgets {
+namespace {
+
+class WheelKeeper : public QObject {
+  public:
+    using QObject::QObject;
+    bool eventFilter(QObject* watched, QEvent* event) override {
+        auto* field = qobject_cast<QWidget*>(watched);
+        if (event->type() == QEvent::Wheel && field && !field->hasFocus()) {
+            event->ignore();
+            return true;
+        }
+        return QObject::eventFilter(watched, event);
+    }
+};
+
+}  // namespace
+
+void keepFromWheel(QWidget& field) {
+    field.setFocusPolicy(Qt::StrongFocus);
+    field.installEventFilter(new WheelKeeper(&field));
+}
+
+QSpinBox* countField(QWidget* parent, const QString& name, int low, int high, const QString& tip) {
+    auto* box = new QSpinBox(parent);
+    box->setRange(low, high);
+    box->setAccessibleName(name);
+    box->setToolTip(QString(tip % QStringLiteral(" (") % QString::number(low) % QStringLiteral(" to ") %
+                            QString::number(high) % QLatin1Char(')')));
+    box->setMinimumWidth(60);
+    keepFromWheel(*box);
+    return box;
+}
+
+void lockCount(QSpinBox& field, bool locked) {
+    field.setReadOnly(locked);
+    field.setButtonSymbols(locked ? QSpinBox::NoButtons : QSpinBox::UpDownArrows);
+}
+
+QLineEdit* textField(QWidget* parent, const QString& name, const QString& tip) {
+    auto* field = new QLineEdit(parent);
+    field->setAccessibleName(name);
+    field->setProperty("tip", tip);
+    field->setToolTip(tip);
+    field->setMinimumWidth(60);
+    return field;
+}
+
+void refuseText(QLineEdit& field, const QString& why) {
+    const QString red = semanticColor(field.parentWidget()->palette(), Meaning::Error).name();
+    field.setStyleSheet(why.isEmpty()
+                            ? QString()
+                            : QString(QStringLiteral("QLineEdit { border: 2px solid ") % red % QStringLiteral("; }")));
+    field.setToolTip(why.isEmpty() ? field.property("tip").toString() : why);
+}
+
+QComboBox* deviceField(QWidget* parent, const QString& tip) {
+    auto* box = new QComboBox(parent);
+    box->setAccessibleName(QStringLiteral("Device"));
+    box->setToolTip(tip);
+    box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    box->setMinimumContentsLength(6);
+    box->view()->setAccessibleName(QStringLiteral("Devices"));
+    keepFromWheel(*box);
+    return box;
+}
+
+void setChoices(QComboBox& field, const QStringList& devices) {
+    const QString chosen = field.currentText();
+    field.clear();
+    field.addItems(devices);
+    if (const int index = field.findText(chosen); index >= 0) field.setCurrentIndex(index);
+}
+
+void chooseDevice(QComboBox& field, const QString& device) {
+    if (field.findText(device) < 0) field.addItem(device);
+    field.setCurrentText(device);
+}
+
+void lockChoice(QComboBox& field, bool locked) {
+    field.setEnabled(!locked);
+    QPalette legible = field.parentWidget()->palette();
+    for (const QPalette::ColorRole role : {QPalette::Text, QPalette::ButtonText}) {
+        legible.setColor(QPalette::Disabled, role, semanticColor(legible, Meaning::Muted));
+    }
+    field.setPalette(legible);
+}
+
+std::optional<std::uint64_t> parseSeed(const QString& words) {
+    bool ok = false;
+    const QString trimmed = words.trimmed();
+    const std::uint64_t seed = trimmed.toULongLong(&ok);
+    // toULongLong takes "-1" and "+1" as well.
+    if (!ok || !trimmed.front().isDigit()) return std::nullopt;
+    return seed;
+}
+
+}  // namespace lpes::widgets

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <QString>
+#include <QStringList>
+#include <cstdint>
+#include <optional>
+
+class QComboBox;
+class QLineEdit;
+class QSpinBox;
+
+class QWidget;
+
+/// What the forms of a search and of a comparison have in common. GUI thread only.
+namespace lpes::widgets {
+
+/// Scrolling past the field does not change it: the wheel turns it only while it has the focus.
+void keepFromWheel(QWidget& field);
+
+/// A whole number from low to high, which its tool tip says.
+[[nodiscard]] QSpinBox* countField(QWidget* parent, const QString& name, int low, int high, const QString& tip);
+/// Locked, a value can still be read and copied.
+void lockCount(QSpinBox& field, bool locked);
+
+/// A free text of a form.
+[[nodiscard]] QLineEdit* textField(QWidget* parent, const QString& name, const QString& tip);
+/// Frames the field and gives the reason as its tool tip; empty: its own again.
+void refuseText(QLineEdit& field, const QString& why);
+
+/// "cpu", "cuda:0", …: the device that a job runs on.
+[[nodiscard]] QComboBox* deviceField(QWidget* parent, const QString& tip);
+/// Keeps what was chosen.
+void setChoices(QComboBox& field, const QStringList& devices);
+/// One that this machine does not have is offered as well: a run may come from another.
+void chooseDevice(QComboBox& field, const QString& device);
+void lockChoice(QComboBox& field, bool locked);
+
+/// A whole number from 0 to 2^64 − 1; nothing for any other text ("-1", "12a").
+[[nodiscard]] std::optional<std::uint64_t> parseSeed(const QString& words);
+
+}  // namespace lpes::widgets
