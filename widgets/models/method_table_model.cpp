@@ -1,0 +1,244 @@
+#include "widgets/models/method_table_model.h"
+
+#include <QFont>
+#include <QGuiApplication>
+#include <QIcon>
+#include <QLocale>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "widgets/common/semantic_colors.h"
+
+namespace lpes::widgets {
+namespace {
+
+using Method = analysis::MethodsPlot::Method;
+using Estimate = analysis::MethodsPlot::Estimate;
+using Model = MethodTableModel;
+
+constexpr int kMarkSize = 10;
+constexpr double kBytesPerMiB = 1024.0 * 1024.0;
+
+QString dash() {
+    return QStringLiteral("–");
+}
+
+QString fixed(double value, int decimals) {
+    if (!std::isfinite(value)) return dash();
+    return QLocale::c().toString(value, 'f', decimals).replace(QLatin1Char('-'), QChar(0x2212));
+}
+
+QString withInterval(const Estimate& estimate, int decimals) {
+    QString words = fixed(estimate.value, decimals);
+    if (std::isfinite(estimate.low) && std::isfinite(estimate.high)) {
+        words += QString(QStringLiteral(" [") % fixed(estimate.low, decimals) % QStringLiteral(", ") %
+                         fixed(estimate.high, decimals) % QLatin1Char(']'));
+    }
+    return words;
+}
+
+QString pText(double p) {
+    if (!std::isfinite(p)) return dash();
+    return QLocale::c().toString(p, p < 0.001 ? 'g' : 'f', p < 0.001 ? 2 : 3);
+}
+
+struct Heading {
+    const char16_t *name, *tip;
+};
+
+constexpr std::array<Heading, Model::kColumns> kHeadings{{
+    {u"Method", u"As it is written; the first is what the others are compared with"},
+    {u"Mean accuracy [95 %]", u"Share of right answers, mean over positions, with a bootstrap interval over items"},
+    {u"Gap", u"Accuracy at the best position minus accuracy at the worst; smaller is better"},
+    {u"Answer NLL (nats)", u"Negative log-likelihood of the answer per token, mean over positions; smaller is better"},
+    {u"Δ NLL (nats) [95 %]",
+     u"Answer NLL minus that of the first method, paired bootstrap over items; below 0 is "
+     u"better"},
+    {u"p", u"Paired bootstrap on the answer NLL of each item against the first method, two-sided"},
+    {u"Time / first [95 %]", u"Median ratio of the time for the same prompts, measured in turns"},
+    {u"Tokens/s", u"Prompt tokens read per second"},
+    {u"Peak memory (MiB)", u"Beside the loaded weights, for the largest pass"},
+    {u"Passes", u"Forward passes of the whole model for each prompt"},
+    {u"Attentions", u"Attentions in each layer of one pass"},
+    {u"Verdict", u"On the answer NLL against the first method"},
+}};
+
+/// What a column sorts by; NaN where it is unknown.
+double valueOf(const Method& method, int column) {
+    switch (column) {
+        case Model::Accuracy:
+            return method.accuracy.value;
+        case Model::Gap:
+            return method.gap;
+        case Model::AnswerNll:
+            return method.answerNll;
+        case Model::NllDifference:
+            return method.nllDifference.value;
+        case Model::PValue:
+            return method.pValue;
+        case Model::TimeRatio:
+            return method.timeRatio.value;
+        case Model::TokensPerSecond:
+            return method.tokensPerSecond;
+        case Model::PeakMemory:
+            return method.peakBytes;
+        case Model::Passes:
+            return static_cast<double>(method.passes);
+        case Model::Attentions:
+            return static_cast<double>(method.attentionsPerLayer);
+        default:
+            return std::numeric_limits<double>::quiet_NaN();
+    }
+}
+
+/// +1: more is better, −1: less is; 0: the column has no best.
+int directionOf(int column) {
+    switch (column) {
+        case Model::Accuracy:
+        case Model::TokensPerSecond:
+            return 1;
+        case Model::Gap:
+        case Model::AnswerNll:
+        case Model::PeakMemory:
+            return -1;
+        default:
+            return 0;
+    }
+}
+
+QString textOf(const Method& method, int column) {
+    switch (column) {
+        case Model::Name:
+            return QString::fromStdString(method.name);
+        case Model::Accuracy:
+            return withInterval(method.accuracy, 3);
+        case Model::Gap:
+        case Model::AnswerNll:
+            return fixed(valueOf(method, column), 3);
+        case Model::NllDifference:
+            return withInterval(method.nllDifference, 3);
+        case Model::PValue:
+            return pText(method.pValue);
+        case Model::TimeRatio:
+            return withInterval(method.timeRatio, 2);
+        case Model::TokensPerSecond:
+            return fixed(method.tokensPerSecond, method.tokensPerSecond < 10.0 ? 1 : 0);
+        case Model::PeakMemory:
+            return fixed(method.peakBytes / kBytesPerMiB, method.peakBytes < 10.0 * kBytesPerMiB ? 1 : 0);
+        case Model::Passes:
+        case Model::Attentions:
+            return fixed(valueOf(method, column), 0);
+        case Model::Verdict:
+            return method.verdict.empty() ? dash()
+                                          : QString::fromStdString(method.verdict.substr(0, method.verdict.find(':')));
+        default:
+            return {};
+    }
+}
+
+bool isNumber(int column) {
+    return column != Model::Name && column != Model::Verdict;
+}
+
+QVariant sortValueOf(const Method& method, int column) {
+    if (!isNumber(column)) return textOf(method, column);
+    const double value = valueOf(method, column);
+    return std::isfinite(value) ? value : std::numeric_limits<double>::infinity();
+}
+
+}  // namespace
+
+void MethodTableModel::setMethods(const analysis::MethodsPlot& plot) {
+    const auto sameNames = [&] {
+        if (plot.methods.size() != m_methods.size()) return false;
+        for (std::size_t i = 0; i < m_methods.size(); ++i) {
+            if (plot.methods[i].name != m_methods[i].name) return false;
+        }
+        return true;
+    };
+    if (sameNames()) {
+        m_methods = plot.methods;
+        if (!m_methods.empty()) Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, kColumns - 1));
+        return;
+    }
+    beginResetModel();
+    m_methods = plot.methods;
+    endResetModel();
+}
+
+bool MethodTableModel::isBest(int row, int column) const {
+    const int direction = directionOf(column);
+    if (direction == 0) return false;
+    std::optional<double> best;
+    bool differ = false;
+    for (const Method& method : m_methods) {
+        const double value = valueOf(method, column);
+        if (!std::isfinite(value)) continue;
+        differ = differ || (best && value != *best);
+        if (!best || direction * value > direction * *best) best = value;
+    }
+    return differ && valueOf(m_methods[static_cast<std::size_t>(row)], column) == *best;
+}
+
+int MethodTableModel::rowCount(const QModelIndex& parent) const {
+    return parent.isValid() ? 0 : static_cast<int>(m_methods.size());
+}
+
+int MethodTableModel::columnCount(const QModelIndex& parent) const {
+    return parent.isValid() ? 0 : kColumns;
+}
+
+QVariant MethodTableModel::data(const QModelIndex& index, int role) const {
+    if (!index.isValid() || index.row() >= rowCount() || index.column() >= kColumns) return {};
+    const Method& method = m_methods[static_cast<std::size_t>(index.row())];
+    const int column = index.column();
+    switch (role) {
+        case Qt::DisplayRole:
+            return textOf(method, column);
+        case Qt::FontRole: {
+            if (!isBest(index.row(), column)) return {};
+            QFont bold = QGuiApplication::font();
+            bold.setBold(true);
+            return bold;
+        }
+        case Qt::DecorationRole: {
+            if (!isBest(index.row(), column)) return {};
+            const QPalette palette = QGuiApplication::palette();
+            QIcon mark(shapePixmap(Shape::Triangle, semanticColor(palette, Meaning::Good), kMarkSize));
+            mark.addPixmap(shapePixmap(Shape::Triangle, palette.color(QPalette::HighlightedText), kMarkSize),
+                           QIcon::Selected);
+            return mark;
+        }
+        case Qt::ToolTipRole: {
+            // Long spellings and sentences are cut in their cells.
+            const bool sentence = column == Verdict && !method.verdict.empty();
+            QStringList lines{sentence ? QString::fromStdString(method.verdict) : textOf(method, column)};
+            if (isBest(index.row(), column)) lines << QStringLiteral("Best value of this column");
+            if (column == Name && index.row() == 0) lines << QStringLiteral("What the others are compared with");
+            return lines.join(QLatin1Char('\n'));
+        }
+        case Qt::AccessibleTextRole:
+            return isBest(index.row(), column) ? QString(textOf(method, column) % QStringLiteral(", best"))
+                                               : textOf(method, column);
+        case Qt::TextAlignmentRole:
+            return QVariant((isNumber(column) ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+        case kSortRole:
+            return sortValueOf(method, column);
+        default:
+            return {};
+    }
+}
+
+QVariant MethodTableModel::headerData(int section, Qt::Orientation orientation, int role) const {
+    if (orientation != Qt::Horizontal || section < 0 || section >= kColumns) return {};
+    const Heading& heading = kHeadings[static_cast<std::size_t>(section)];
+    if (role == Qt::DisplayRole) return QString::fromUtf16(heading.name);
+    if (role == Qt::ToolTipRole) return QString::fromUtf16(heading.tip);
+    if (role == Qt::TextAlignmentRole) {
+        return QVariant((isNumber(section) ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+    }
+    return {};
+}
+
+}  // namespace lpes::widgets
