@@ -188,7 +188,8 @@ void addPlotVerbs(CLI::App& app, Action& action) {
     CLI::App* plotVerb = app.add_subcommand("plot", "Draw a run: PDF, SVG, PNG and the drawn data as CSV, in one call");
     auto plot = std::make_shared<Plot>(*plotVerb);
     plot->flags.add("RUN", "", "Number of the run, or last", toText(plot->runName))->required();
-    plot->flags.add("--kind", "KIND", "curve, accuracy, convergence, attention or deviation", toText(plot->kind))
+    plot->flags
+        .add("--kind", "KIND", "curve, accuracy, convergence, attention, deviation or methods", toText(plot->kind))
         ->required();
     plotVerb
         ->add_option("--out", plot->outputs,

@@ -34,6 +34,10 @@ double meanNll(const std::map<int, const ItemOutcome*>& item) {
     return sum / static_cast<double>(item.size());
 }
 
+bool isComplete(const std::map<int, const ItemOutcome*>& item, int numPositions) {
+    return item.size() == static_cast<std::size_t>(std::max(numPositions, 0)) && !item.empty() && !tooLong(item);
+}
+
 }  // namespace
 
 AccuracyByPosition accuracyByPosition(std::span<const ItemOutcome> outcomes,
@@ -85,12 +89,10 @@ AccuracyByPosition accuracyByPosition(std::span<const ItemOutcome> outcomes,
 }
 
 Comparison compareOutcomes(std::span<const ItemOutcome> baseline, std::span<const ItemOutcome> other, int numPositions,
-                           std::uint64_t seed) {
+                           std::uint64_t seed, std::string_view reference) {
     const ByItem baselineItems = groupByItem(baseline, numPositions);
     const ByItem otherItems = groupByItem(other, numPositions);
-    const auto complete = [numPositions](const std::map<int, const ItemOutcome*>& item) {
-        return item.size() == static_cast<std::size_t>(std::max(numPositions, 0)) && !item.empty() && !tooLong(item);
-    };
+    const auto complete = [numPositions](const auto& item) { return isComplete(item, numPositions); };
 
     std::vector<double> baselineNll, otherNll;
     const auto positions = static_cast<std::size_t>(std::max(numPositions, 0));
@@ -115,8 +117,18 @@ Comparison compareOutcomes(std::span<const ItemOutcome> baseline, std::span<cons
     }
     comparison.better = comparison.nll.meanDifference < 0.0 && comparison.nll.pValue < kSignificance;
     comparison.verdict = verdictSentence(comparison.nll, mean(baselineNll), mean(otherNll),
-                                         static_cast<std::int64_t>(baselineNll.size()));
+                                         static_cast<std::int64_t>(baselineNll.size()), reference);
     return comparison;
+}
+
+Interval meanAccuracyInterval(std::span<const ItemOutcome> outcomes, int numPositions, std::uint64_t seed) {
+    std::vector<double> shares;
+    for (const auto& [id, item] : groupByItem(outcomes, numPositions)) {
+        if (!isComplete(item, numPositions)) continue;
+        const auto right = std::ranges::count_if(item, [](const auto& at) { return at.second->correct; });
+        shares.push_back(static_cast<double>(right) / numPositions);
+    }
+    return bootstrapMeanInterval(shares, seed);
 }
 
 }  // namespace lpes::analysis

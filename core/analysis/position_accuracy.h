@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/analysis/statistics.h"
@@ -12,14 +13,14 @@ namespace lpes::analysis {
 /// One item at one evidence position.
 struct ItemOutcome {
     std::string itemId;
-    int position = 0;        ///< ordinal in the run's list of positions
+    int position = 0;  ///< ordinal in the run's list of positions
     int goldIndex = 0;
-    int goldToken = 0;       ///< first token of the evidence
+    int goldToken = 0;  ///< first token of the evidence
     int promptTokens = 0;
     bool skippedTooLong = false;  ///< prompt and answer exceed the model's context: counted, never cut
     bool correct = false;
-    double nll = 0.0;        ///< mean over the answer's tokens
-    std::string generated;   ///< raw answer of generation scoring, else empty
+    double nll = 0.0;       ///< mean over the answer's tokens
+    std::string generated;  ///< raw answer of generation scoring, else empty
 };
 
 /// A position's row as `eval --json` prints it (cli.md).
@@ -57,6 +58,12 @@ struct Comparison {
 };
 /// Items that either side lacks are left out.
 [[nodiscard]] Comparison compareOutcomes(std::span<const ItemOutcome> baseline, std::span<const ItemOutcome> other,
-                                         int numPositions, std::uint64_t seed);
+                                         int numPositions, std::uint64_t seed,
+                                         std::string_view reference = "the baseline");
+
+/// 95 % percentile bootstrap of the mean accuracy: items are resampled, each with the share of its positions that is
+/// right, because the positions of one item hang together. Items that are not complete are left out.
+[[nodiscard]] Interval meanAccuracyInterval(std::span<const ItemOutcome> outcomes, int numPositions,
+                                            std::uint64_t seed);
 
 }  // namespace lpes::analysis

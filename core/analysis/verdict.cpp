@@ -19,7 +19,8 @@ std::string signedNumber(double value, int decimals) {
 
 }  // namespace
 
-std::string verdictSentence(const PairedBootstrap& nll, double baselineMean, double otherMean, std::int64_t items) {
+std::string verdictSentence(const PairedBootstrap& nll, double baselineMean, double otherMean, std::int64_t items,
+                            std::string_view reference) {
     if (items < 2) {
         return fmt::format(
             "No verdict: a paired bootstrap needs at least two items that both sides scored at every position, there "
@@ -37,10 +38,10 @@ std::string verdictSentence(const PairedBootstrap& nll, double baselineMean, dou
         std::max({std::abs(nll.meanDifference), std::abs(nll.interval.low), std::abs(nll.interval.high)});
     const int decimals = largest > 0.0 && largest < 0.005 ? 6 : 3;
     return fmt::format(
-        "{} the baseline: answer NLL {} against {} nats (difference {}, 95 % {} to {}, p = {:.3g}, paired bootstrap "
+        "{} {}: answer NLL {} against {} nats (difference {}, 95 % {} to {}, p = {:.3g}, paired bootstrap "
         "over {} "
         "items)",
-        outcome, signedNumber(otherMean, decimals), signedNumber(baselineMean, decimals),
+        outcome, reference, signedNumber(otherMean, decimals), signedNumber(baselineMean, decimals),
         signedNumber(nll.meanDifference, decimals), signedNumber(nll.interval.low, decimals),
         signedNumber(nll.interval.high, decimals), nll.pValue, items);
 }

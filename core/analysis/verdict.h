@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "core/analysis/statistics.h"
 
@@ -9,10 +10,10 @@ namespace lpes::analysis {
 
 inline constexpr double kSignificance = 0.05;
 
-/// "Better than the baseline: answer NLL 1.585 against 1.823 nats (difference −0.238, 95 % −0.310 to −0.170, p =
-/// 0.0002, paired bootstrap over 40 items)". Fewer than two items or a value that is not finite: "No verdict: …" with
-/// the reason.
+/// `reference` in the words of the sentence. "Better than the baseline: answer NLL 1.585 against 1.823 nats (difference
+/// −0.238, 95 % −0.310 to −0.170, p = 0.0002, paired bootstrap over 40 items)". Fewer than two items or a value that is
+/// not finite: "No verdict: …" with the reason.
 [[nodiscard]] std::string verdictSentence(const PairedBootstrap& nll, double baselineMean, double otherMean,
-                                          std::int64_t items);
+                                          std::int64_t items, std::string_view reference = "the baseline");
 
 }  // namespace lpes::analysis

@@ -48,10 +48,8 @@ Result<std::vector<Side>> reportedSides(store::StoreReader& store, const RunView
 
 Result<std::optional<Side>> searchedSide(store::StoreReader& store, const RunView& view, std::int64_t variant,
                                          const char* name, SeriesRole role) {
-    const auto specs = tasks::parsePositions(settingOr<std::string>(view.settings, "positions", ""));
-    if (!specs) return std::optional<Side>();
-    std::vector<std::string> labels;
-    for (const tasks::PositionSpec& spec : *specs) labels.push_back(spec.label);
+    const std::vector<std::string> labels = positionLabels(view);
+    if (labels.empty()) return std::optional<Side>();
     auto stored = store.outcomes(variant, "search");
     if (!stored) return fail(stored.error());
     if (stored->empty()) return std::optional<Side>();
@@ -82,6 +80,21 @@ Result<std::vector<Side>> searchedSides(store::StoreReader& store, const RunView
     return sides;
 }
 
+/// The methods of a comparison that is under way, on the items that all of them have been asked.
+Result<std::vector<Side>> comparedSides(store::StoreReader& store, const RunView& view) {
+    auto shared = sharedOutcomes(store, view);
+    if (!shared) return fail(shared.error());
+    const std::vector<std::string> labels = positionLabels(view);
+    std::vector<Side> sides;
+    for (const MethodOutcomes& one : *shared) {
+        if (one.outcomes.empty()) continue;
+        const auto accuracy = analysis::accuracyByPosition(one.outcomes, labels);
+        const SeriesRole role = one.name == "baseline" ? SeriesRole::Baseline : methodRole(one.name);
+        sides.push_back({one.name, role, positionRows(accuracy, one.variantId, "eval")});
+    }
+    return sides;
+}
+
 }  // namespace
 
 Result<analysis::PlotData> accuracyPlot(store::StoreReader& store, const RunView& view) {
@@ -92,6 +105,11 @@ Result<analysis::PlotData> accuracyPlot(store::StoreReader& store, const RunView
         sides = searchedSides(store, view);
         if (!sides) return fail(sides.error());
         which = " of the search: the held-out ones come at its end";
+    }
+    if (isUnderWay(view)) {
+        sides = comparedSides(store, view);
+        if (!sides) return fail(sides.error());
+        which = " so far";
     }
     if (sides->empty()) return noData(view, "accuracy", "no item has been evaluated yet");
     const json spec = parseObject(view.dataset.specJson);

@@ -124,11 +124,14 @@ json methodJson(const Comparison& work, const Contender& one, std::uint64_t seed
     const Contender& first = work.contenders.front();
     const analysis::AccuracyByPosition accuracy =
         analysis::accuracyByPosition(one.evaluation->outcomes(), work.bench.task.labels);
+    const auto positions = static_cast<int>(work.bench.task.positions.size());
+    const analysis::Interval interval = analysis::meanAccuracyInterval(one.evaluation->outcomes(), positions, seed);
     const double seconds = std::accumulate(one.seconds.begin(), one.seconds.end(), 0.0);
     const rope::MethodCost cost = rope::methodCost(one.method);
     json out{{"method", one.text},
              {"positions", positionsJson(accuracy)},
              {"mean_accuracy", accuracy.meanAccuracy},
+             {"mean_accuracy_interval", {{"low", interval.low}, {"high", interval.high}}},
              {"gap", accuracy.gap},
              {"items", accuracy.items},
              {"seconds", seconds},
@@ -145,8 +148,8 @@ json methodJson(const Comparison& work, const Contender& one, std::uint64_t seed
     out["mean_answer_nll"] = nll;
     if (&one == &first) return out;
     const analysis::Comparison compared =
-        analysis::compareOutcomes(first.evaluation->outcomes(), one.evaluation->outcomes(),
-                                  static_cast<int>(work.bench.task.positions.size()), seed);
+        analysis::compareOutcomes(first.evaluation->outcomes(), one.evaluation->outcomes(), positions, seed,
+                                  first.text == "baseline" ? "the baseline" : "the first method");
     out["p_value_vs_first"] = compared.nll.pValue;
     out["nll_difference"] = {{"mean", compared.nll.meanDifference},
                              {"low", compared.nll.interval.low},

@@ -14,7 +14,12 @@
 namespace lpes::studies {
 
 /// Every kind of plot, in the order in which they are offered.
-inline constexpr std::array<const char*, 5> kPlotKinds = {"curve", "accuracy", "convergence", "attention", "deviation"};
+inline constexpr std::array<const char*, 6> kPlotKinds = {"curve",     "accuracy",  "convergence",
+                                                          "attention", "deviation", "methods"};
+
+/// File names of profiles that were drawn by hand and kept for a comparison begin so: such a method is drawn as the
+/// current curve, other profiles as what a search found.
+inline constexpr const char* kDrawnCurvePrefix = "drawn-curve-";
 
 /// All plots of a run out of one reading, in the order of kPlotKinds, each as plotData answers it. A data base that
 /// cannot be read is an error of the whole.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/analysis/statistics.h"
@@ -95,10 +96,53 @@ std::string positionTable(const json& result) {
     } else if (result.contains("positions") && result["positions"].is_array() && !result["positions"].empty() &&
                result["positions"][0].contains("accuracy")) {
         addPositionRows(html, result["positions"], text(result, "method"));
+    } else if (const auto methods = result.find("methods"); methods != result.end() && methods->is_array()) {
+        for (const json& method : *methods) {
+            if (method.is_object() && method.contains("positions"))
+                addPositionRows(html, method["positions"], text(method, "method"));
+        }
     } else {
         return {};
     }
     return html + "</tbody></table></div>\n";
+}
+
+std::string known(double value, const char* format) {
+    return std::isfinite(value) ? fmt::format(fmt::runtime(format), value) : "–";
+}
+
+std::string estimate(const analysis::MethodsPlot::Estimate& value, const char* format) {
+    std::string words = known(value.value, format);
+    if (std::isfinite(value.low) && std::isfinite(value.high))
+        words += fmt::format(" ({} to {})", known(value.low, format), known(value.high, format));
+    return words;
+}
+
+/// The methods of a comparison with all that was measured, and what that says in words.
+std::string methodTable(store::StoreReader& store, const store::RunRow& run) {
+    const auto data = plotData(store, run, "methods");
+    if (!data) return {};
+    constexpr double kMiB = 1024.0 * 1024.0;
+    std::string html =
+        "<h2>Methods</h2>\n<div class=\"wide\"><table><thead><tr><th>method</th><th>mean accuracy (95 %)</th>"
+        "<th>gap</th><th>answer NLL (nats)</th><th>difference to the first (nats, 95 %)</th><th>p</th>"
+        "<th>time / first (95 %)</th><th>tokens/s</th><th>peak memory (MiB)</th><th>passes</th>"
+        "<th>attentions per layer</th></tr></thead><tbody>\n";
+    std::string verdicts;
+    for (const auto& one : std::get<analysis::MethodsPlot>(*data).methods) {
+        html += fmt::format(
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>"
+            "<td>{}</td><td>{}</td></tr>\n",
+            escape(one.name), estimate(one.accuracy, "{:.3f}"), known(one.gap, "{:.3f}"),
+            known(one.answerNll, "{:.3f}"), estimate(one.nllDifference, "{:.3f}"), known(one.pValue, "{:.3g}"),
+            estimate(one.timeRatio, "{:.2f}"), known(one.tokensPerSecond, "{:.0f}"),
+            known(one.peakBytes / kMiB, "{:.1f}"), one.passes, one.attentionsPerLayer);
+        if (!one.verdict.empty())
+            verdicts += fmt::format("<p><b>{}</b>: {}.</p>\n", escape(one.name), escape(one.verdict));
+    }
+    return html + "</tbody></table></div>\n" + verdicts +
+           "<p class=\"soft\">Every method was asked the same items; differences and ratios are to the first one. "
+           "Intervals: bootstrap over items. Memory is beside the loaded weights, for the largest pass.</p>\n";
 }
 
 std::string verdict(const store::RunRow& run, const json& result) {
@@ -255,7 +299,7 @@ Result<std::string> reportHtml(store::StoreReader& store, const store::RunRow& r
         run.id, escape(run.label), kStyle);
     html += fmt::format("<h1>Run {}: {}</h1>\n<p class=\"soft\">{} · {} · {}</p>\n", run.id, escape(run.label),
                         escape(model->name), escape(dataset->name), formatUtc(run.createdMs));
-    html += verdict(run, result);
+    html += verdict(run, result) + methodTable(store, run);
     if (const std::string table = positionTable(result); !table.empty())
         html += "<h2>Accuracy by position</h2>\n" + table;
     if (const auto heldout = result.find("heldout"); heldout != result.end() && heldout->is_object()) {

@@ -31,8 +31,10 @@ Result<RunView> viewOf(store::StoreReader& store, const store::RunRow& run) {
     view.model = std::move(*model);
     view.dataset = std::move(*dataset);
     view.variants = std::move(*variants);
-    // What a series is compared with is drawn and listed first.
-    std::ranges::stable_partition(view.variants, [](const store::VariantRow& row) { return row.name == "baseline"; });
+    // What a series is compared with is drawn and listed first; a comparison has its own order.
+    if (run.kind != "compare")
+        std::ranges::stable_partition(view.variants,
+                                      [](const store::VariantRow& row) { return row.name == "baseline"; });
     view.result = parseObject(run.resultJson);
     view.settings = parseObject(run.settingsJson);
     if (const auto best = view.result.find("best");

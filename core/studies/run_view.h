@@ -11,10 +11,14 @@
 #include <vector>
 
 #include "core/analysis/plot_data.h"
+#include "core/analysis/position_accuracy.h"
 #include "core/base/result.h"
 #include "core/store/store.h"
 
 namespace lpes::studies {
+
+/// A profile is drawn as what a search found, one that was drawn by hand as the current curve; rivals as others.
+[[nodiscard]] analysis::SeriesRole methodRole(const std::string& spelling);
 
 /// What every plot of a run says about itself, and which variant plays which role.
 struct RunView {
@@ -33,6 +37,7 @@ struct RunView {
     [[nodiscard]] analysis::SeriesRole role(const store::VariantRow& variant) const {
         if (bestVariant == variant.id) return analysis::SeriesRole::Best;
         if (variant.name == "baseline") return analysis::SeriesRole::Baseline;
+        if (run.kind == "compare") return methodRole(variant.name);
         return run.kind == "search" ? analysis::SeriesRole::Other : analysis::SeriesRole::Current;
     }
     [[nodiscard]] std::string name(const store::VariantRow& variant) const {
@@ -65,6 +70,21 @@ template <class T>
 [[nodiscard]] Result<std::optional<store::CandidateRow>> bestCandidate(store::StoreReader& store, std::int64_t runId);
 /// All scales 1.0, which gives the bits of no profile.
 [[nodiscard]] bool changesNothing(const store::VariantRow& variant);
+
+/// What the methods of a comparison scored so far, in the methods' order.
+struct MethodOutcomes {
+    std::string name;
+    std::int64_t variantId = 0;
+    std::vector<analysis::ItemOutcome> outcomes;  ///< of the items that every method has at every position
+};
+[[nodiscard]] Result<std::vector<MethodOutcomes>> sharedOutcomes(store::StoreReader& store, const RunView& view);
+/// As the settings name them; empty when those are damaged.
+[[nodiscard]] std::vector<std::string> positionLabels(const RunView& view);
+/// Is this a comparison whose result is not there yet, or no longer that of its items?
+[[nodiscard]] bool isUnderWay(const RunView& view);
+
+/// The methods of a comparison: as its result has them; under way, what the items so far say.
+[[nodiscard]] Result<analysis::PlotData> methodsPlot(store::StoreReader& store, const RunView& view);
 
 /// Accuracy by position: of an evaluation its items, of a search the held-out items of baseline and winner; before
 /// those are reported, the search items of the unchanged model and of the best so far, and says so.

@@ -36,6 +36,25 @@ std::vector<ItemOutcome> outcomes(int count, double nll, int correct = 1) {
     return all;
 }
 
+TEST(MeanAccuracyInterval, ResamplesItemsAndNotTheirPositions) {
+    // Every item is right at one position of three: the mean accuracy is one third whatever the resample.
+    const auto same = outcomes(12, 1.0, 1);
+    const Interval none = meanAccuracyInterval(same, 3, 1);
+    EXPECT_DOUBLE_EQ(none.low, 1.0 / 3);
+    EXPECT_DOUBLE_EQ(none.high, 1.0 / 3);
+    // Half of the items right everywhere, half nowhere: wider than 36 answers of their own would be.
+    std::vector<ItemOutcome> halves;
+    for (int i = 0; i < 12; ++i) {
+        for (int p = 0; p < 3; ++p) halves.push_back(outcome(std::to_string(i), p, i % 2 == 0, 1.0));
+    }
+    const Interval wide = meanAccuracyInterval(halves, 3, 1);
+    const Interval wilson = wilsonInterval(18, 36);
+    EXPECT_LT(wide.low, wilson.low);
+    EXPECT_GT(wide.high, wilson.high);
+    halves.pop_back();
+    EXPECT_NE(meanAccuracyInterval(halves, 3, 1).low, wide.low) << "an item that is not complete is left out";
+}
+
 TEST(AccuracyByPosition, CountsAndAverages) {
     std::vector<ItemOutcome> all;
     for (int i = 0; i < 4; ++i) {

@@ -1,0 +1,150 @@
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "core/rope/method_spec.h"
+#include "core/studies/json_rows.h"
+#include "core/studies/plot_queries.h"
+#include "core/studies/run_view.h"
+#include "core/tasks/position.h"
+
+namespace lpes::studies {
+
+namespace {
+
+using analysis::MethodsPlot;
+using analysis::SeriesRole;
+using nlohmann::json;
+
+/// A stored result may be damaged or another version's: what is not there is unknown.
+double numberAt(const json& object, const char* key) {
+    const auto it = object.is_object() ? object.find(key) : object.end();
+    return object.is_object() && it != object.end() && it->is_number() ? it->get<double>() : MethodsPlot::kUnknown;
+}
+
+json memberAt(const json& object, const char* key) {
+    return object.is_object() ? object.value(key, json()) : json();
+}
+
+std::int64_t countAt(const json& object, const char* key) {
+    const json value = memberAt(object, key);
+    return value.is_number_integer() ? value.get<std::int64_t>() : 1;
+}
+
+std::string textAt(const json& object, const char* key) {
+    const json value = memberAt(object, key);
+    return value.is_string() ? value.get<std::string>() : std::string();
+}
+
+MethodsPlot::Method methodOf(const json& stored) {
+    MethodsPlot::Method method;
+    method.name = textAt(stored, "method");
+    method.role = methodRole(method.name);
+    const json interval = memberAt(stored, "mean_accuracy_interval"), difference = memberAt(stored, "nll_difference"),
+               ratio = memberAt(stored, "latency_vs_first");
+    method.accuracy = {numberAt(stored, "mean_accuracy"), numberAt(interval, "low"), numberAt(interval, "high")};
+    method.gap = numberAt(stored, "gap");
+    method.answerNll = numberAt(stored, "mean_answer_nll");
+    method.nllDifference = {numberAt(difference, "mean"), numberAt(difference, "low"), numberAt(difference, "high")};
+    method.pValue = numberAt(stored, "p_value_vs_first");
+    method.timeRatio = {numberAt(ratio, "ratio"), numberAt(ratio, "low"), numberAt(ratio, "high")};
+    method.tokensPerSecond = numberAt(stored, "tokens_per_second");
+    method.peakBytes = numberAt(stored, "peak_bytes");
+    method.passes = countAt(stored, "passes");
+    method.attentionsPerLayer = countAt(stored, "attentions_per_layer");
+    method.verdict = textAt(stored, "verdict");
+    return method;
+}
+
+/// Without intervals and times: those are for the end.
+Result<MethodsPlot> soFar(store::StoreReader& store, const RunView& view, std::int64_t& items) {
+    auto shared = sharedOutcomes(store, view);
+    if (!shared) return fail(shared.error());
+    MethodsPlot plot;
+    const std::vector<std::string> labels = positionLabels(view);
+    for (const MethodOutcomes& one : *shared) {
+        if (one.outcomes.empty()) continue;
+        const auto accuracy = analysis::accuracyByPosition(one.outcomes, labels);
+        MethodsPlot::Method method;
+        method.name = one.name;
+        method.role = methodRole(one.name);
+        method.accuracy.value = accuracy.meanAccuracy;
+        method.gap = accuracy.gap;
+        method.answerNll = 0.0;
+        for (const auto& position : accuracy.positions)
+            method.answerNll += position.answerNll / static_cast<double>(accuracy.positions.size());
+        if (!plot.methods.empty()) method.nllDifference.value = method.answerNll - plot.methods.front().answerNll;
+        items = accuracy.items;
+        plot.methods.push_back(std::move(method));
+    }
+    return plot;
+}
+
+}  // namespace
+
+SeriesRole methodRole(const std::string& spelling) {
+    const auto spec = rope::parseMethod(spelling);
+    if (!spec) return SeriesRole::Other;
+    if (spec->isBaseline()) return SeriesRole::Baseline;
+    if (spec->parts.size() != 1 || spec->parts.front().kind != rope::MethodPart::Kind::Lpes) return SeriesRole::Other;
+    const std::string file = std::filesystem::path(spec->parts.front().file).filename().string();
+    return file.starts_with(kDrawnCurvePrefix) ? SeriesRole::Current : SeriesRole::Best;
+}
+
+std::vector<std::string> positionLabels(const RunView& view) {
+    std::vector<std::string> labels;
+    const auto specs = tasks::parsePositions(settingOr<std::string>(view.settings, "positions", ""));
+    if (!specs) return labels;
+    for (const tasks::PositionSpec& spec : *specs) labels.push_back(spec.label);
+    return labels;
+}
+
+bool isUnderWay(const RunView& view) {
+    const bool ended = view.run.state == store::RunState::Finished || view.run.state == store::RunState::Stopped;
+    return view.run.kind == "compare" && !(ended && view.result.contains("methods"));
+}
+
+Result<std::vector<MethodOutcomes>> sharedOutcomes(store::StoreReader& store, const RunView& view) {
+    const std::size_t positions = positionLabels(view).size();
+    std::vector<MethodOutcomes> methods;
+    std::map<std::string, std::size_t> answers;  // item → over all methods and positions
+    for (const store::VariantRow& variant : view.variants) {
+        auto rows = store.outcomes(variant.id, "eval");
+        if (!rows) return fail(rows.error());
+        MethodOutcomes one{view.name(variant), variant.id, {}};
+        for (const store::OutcomeRow& row : *rows) {
+            one.outcomes.push_back(fromRow(row));
+            ++answers[row.itemId];
+        }
+        methods.push_back(std::move(one));
+    }
+    for (MethodOutcomes& one : methods) {
+        std::erase_if(one.outcomes, [&](const analysis::ItemOutcome& outcome) {
+            return answers[outcome.itemId] != positions * methods.size();
+        });
+    }
+    return methods;
+}
+
+Result<analysis::PlotData> methodsPlot(store::StoreReader& store, const RunView& view) {
+    if (view.run.kind != "compare") return noData(view, "methods", "it is not a comparison");
+    MethodsPlot plot;
+    std::int64_t items = 0;
+    const bool underWay = isUnderWay(view);
+    if (underWay) {
+        auto read = soFar(store, view, items);
+        if (!read) return fail(read.error());
+        plot = std::move(*read);
+    } else {
+        for (const json& method : view.result["methods"]) plot.methods.push_back(methodOf(method));
+        const json counted = memberAt(view.result, "items");
+        items = counted.is_number_integer() ? counted.get<std::int64_t>() : 0;
+    }
+    if (plot.methods.empty()) return noData(view, "methods", "no item has been asked of every method yet");
+    plot.title = "Methods compared";
+    plot.subtitle = view.subtitle(items) + (underWay ? " so far; intervals and times come at the end" : "");
+    return plot;
+}
+
+}  // namespace lpes::studies
