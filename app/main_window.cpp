@@ -11,15 +11,18 @@
 #include <QTimer>
 #include <QVBoxLayout>
 
+#include "app/controllers/compare_controller.h"
 #include "app/controllers/export_controller.h"
 #include "app/controllers/live_controller.h"
 #include "app/controllers/model_controller.h"
 #include "app/controllers/search_controller.h"
 #include "app/controllers/store_controller.h"
 #include "app/draft_keeper.h"
+#include "app/pages/compare_page.h"
 #include "app/pages/edit_page.h"
 #include "app/pages/search_page.h"
 #include "app/presenters.h"
+#include "app/workspace_docks.h"
 #include "widgets/common/message_bar.h"
 #include "widgets/curve_editor/curve_editor.h"
 #include "widgets/curve_editor/point_panel.h"
@@ -56,6 +59,8 @@ MainWindow::MainWindow(StudioOptions options, QWidget* parent) : QMainWindow(par
     m_workspaces->addTab(m_editPage, tr("Edit"));
     m_workspaces->addTab(m_searchPage, tr("Search"));
     m_workspaces->addTab(m_inspector, tr("Inspect"));
+    m_comparePage = new ComparePage(m_theme);
+    m_workspaces->addTab(m_comparePage, tr("Compare"));
     column->addWidget(m_messages);
     column->addWidget(m_workspaces, 1);
     setCentralWidget(centre);
@@ -70,17 +75,22 @@ MainWindow::MainWindow(StudioOptions options, QWidget* parent) : QMainWindow(par
     m_models = std::make_unique<ModelController>(nullptr);
     m_live = std::make_unique<LiveController>(m_document, *m_editPage, *m_inspector, nullptr);
     m_search = std::make_unique<SearchController>(m_document, *m_searchPanel, nullptr);
+    const auto& kept = m_options.draftFolder;
+    m_compare = std::make_unique<CompareController>(m_document, m_comparePage->panel(), m_settings,
+                                                    kept.empty() ? kept : kept / "compared", nullptr);
     makeMenus();
     makeToolBar();
     makeStatusBar();
     wireEditor();
     wireModels();
     wireSearch();
+    wireCompare();
     wireStore();
     wireExport();
 
     const QSize room = screen() ? screen()->availableSize() : kUsualSize;
     resize(kUsualSize.boundedTo(room));
+    m_docks = std::make_unique<WorkspaceDocks>(*this, *m_workspaces);
     resetLayout();
     if (m_options.restoreLayout) {
         m_settings.restoreWindow(*this);
@@ -131,6 +141,7 @@ void MainWindow::makeDocks() {
 
 void MainWindow::resetLayout() {
     const auto dock = [this](const char* name) { return findChild<QDockWidget*>(QLatin1String(name)); };
+    m_docks->bringBack();
     for (QDockWidget* one : findChildren<QDockWidget*>()) {
         one->setFloating(false);
         one->show();
@@ -143,6 +154,7 @@ void MainWindow::resetLayout() {
     resizeDocks({dock("runsDock"), dock("pointDock")}, {250, 285}, Qt::Horizontal);
     resizeDocks({dock("logDock")}, {96}, Qt::Vertical);
     dock("logDock")->setVisible(height() >= kHeightForLog);
+    m_docks->apply();
 }
 
 void MainWindow::setWorkspace(Workspace workspace) {
@@ -154,6 +166,7 @@ void MainWindow::setThemeChoice(ThemeChoice choice) {
     m_theme = applyAppearance(*qApp, choice, m_options.systemDark);
     m_editPage->setTheme(m_theme);
     m_searchPage->setTheme(m_theme);
+    m_comparePage->setTheme(m_theme);
 }
 
 void MainWindow::openModel(const std::string& spelling) {
@@ -164,6 +177,7 @@ void MainWindow::openDatabase(const std::filesystem::path& path) {
     m_options.database = path;
     m_stores->open(path);
     m_search->setDatabase(path);
+    m_compare->setDatabase(path);
     say(tr("Data base: %1").arg(shownPath(path)));
 }
 
@@ -190,13 +204,14 @@ void MainWindow::updateTitle() {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-    if (m_search->isBusy() && !m_closing) {
+    if (isBusy() && !m_closing) {
         event->ignore();
         askBeforeClosing();
         return;
     }
     m_keeper->flush();
     if (m_options.restoreLayout) {
+        m_docks->bringBack();
         m_settings.saveWindow(*this);
         m_settings.setWorkspace(m_workspaces->currentIndex());
     }
@@ -205,24 +220,17 @@ void MainWindow::closeEvent(QCloseEvent* event) {
 
 void MainWindow::askBeforeClosing() {
     if (findChild<QMessageBox*>(QStringLiteral("closeQuestion"))) return;
-    auto* question = new QMessageBox(QMessageBox::Question, tr("A search is running"),
-                                     tr("Stop the search and close? What it has finished is stored; the run can be "
-                                        "resumed later."),
+    auto* question = new QMessageBox(QMessageBox::Question,
+                                     m_compare->isBusy() ? tr("A comparison is running") : tr("A search is running"),
+                                     tr("Stop it and close? What it has finished is stored; the run can be resumed "
+                                        "later."),
                                      QMessageBox::NoButton, this);
     question->setObjectName(QStringLiteral("closeQuestion"));
     question->setAttribute(Qt::WA_DeleteOnClose);
     QPushButton* stop = question->addButton(tr("Stop and close"), QMessageBox::AcceptRole);
     stop->setObjectName(QStringLiteral("stopAndClose"));
     question->setDefaultButton(question->addButton(tr("Keep running"), QMessageBox::RejectRole));
-    connect(stop, &QPushButton::clicked, this, [this] {
-        m_closing = true;
-        if (!m_search->isBusy()) {
-            close();
-            return;
-        }
-        connect(m_search.get(), &SearchController::ended, this, &QWidget::close);
-        m_search->stop();
-    });
+    connect(stop, &QPushButton::clicked, this, &MainWindow::stopAndClose);
     question->open();
 }
 

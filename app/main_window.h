@@ -31,6 +31,8 @@ class RunList;
 
 namespace lpes::app {
 
+class CompareController;
+class ComparePage;
 class DraftKeeper;
 class EditPage;
 class ExportController;
@@ -39,6 +41,7 @@ class ModelController;
 class SearchController;
 class SearchPage;
 class StoreController;
+class WorkspaceDocks;
 
 /// What the window is started with.
 struct StudioOptions {
@@ -53,11 +56,11 @@ struct StudioOptions {
     bool restoreLayout = true;         ///< off for pictures that must not depend on the user's arrangement
 };
 
-/// Docks, menus and tool bar around the three workspaces; every decision is a controller's. GUI thread only.
+/// Docks, menus and tool bar around the four workspaces; every decision is a controller's. GUI thread only.
 class MainWindow : public QMainWindow {
     Q_OBJECT
   public:
-    enum Workspace { Edit, Search, Inspect };
+    enum Workspace { Edit, Search, Inspect, Compare };
 
     explicit MainWindow(StudioOptions options, QWidget* parent = nullptr);
     ~MainWindow() override;
@@ -75,6 +78,8 @@ class MainWindow : public QMainWindow {
     [[nodiscard]] Document& document() { return m_document; }
     [[nodiscard]] EditPage& editPage() { return *m_editPage; }
     [[nodiscard]] SearchPage& searchPage() { return *m_searchPage; }
+    [[nodiscard]] ComparePage& comparePage() { return *m_comparePage; }
+    [[nodiscard]] CompareController& compare() { return *m_compare; }
     [[nodiscard]] LiveController& live() { return *m_live; }
     [[nodiscard]] ModelController& models() { return *m_models; }
     [[nodiscard]] SearchController& search() { return *m_search; }
@@ -119,6 +124,13 @@ class MainWindow : public QMainWindow {
     void wireSearch();
     void wireStore();
     void wireExport();
+    // main_window_compare.cpp
+    void wireCompare();
+    /// Who may start: a search and a comparison write to the same data base, and the second would spoil the first's
+    /// times.
+    void offerJobs(const QString& whyNoModel);
+    [[nodiscard]] bool isBusy() const;
+    void stopAndClose();
     void modelReady(const std::shared_ptr<const ReadyModel>& model);
     void searchFinished(qint64 runId, const nlohmann::json& result);
     /// With the stored profile of the run that is selected; says why when there is none.
@@ -139,6 +151,7 @@ class MainWindow : public QMainWindow {
     QTabWidget* m_workspaces = nullptr;
     EditPage* m_editPage = nullptr;
     SearchPage* m_searchPage = nullptr;
+    ComparePage* m_comparePage = nullptr;
     widgets::InspectorPanel* m_inspector = nullptr;
     widgets::PointPanel* m_points = nullptr;
     widgets::SearchPanel* m_searchPanel = nullptr;
@@ -152,12 +165,14 @@ class MainWindow : public QMainWindow {
     bool m_studyShown = false, m_closing = false, m_paintedOnce = false;
 
     // Last, so that they end before the widgets that they show things in.
+    std::unique_ptr<WorkspaceDocks> m_docks;
     std::unique_ptr<DraftKeeper> m_keeper;
     std::unique_ptr<ExportController> m_exports;
     std::unique_ptr<StoreController> m_stores;
     std::unique_ptr<ModelController> m_models;
     std::unique_ptr<LiveController> m_live;
     std::unique_ptr<SearchController> m_search;
+    std::unique_ptr<CompareController> m_compare;
 };
 
 }  // namespace lpes::app

@@ -18,6 +18,7 @@
 #include "app/controllers/model_controller.h"
 #include "app/controllers/search_controller.h"
 #include "app/main_window.h"
+#include "app/pages/compare_page.h"
 #include "app/pages/edit_page.h"
 #include "app/pages/search_page.h"
 #include "core/analysis/plot_csv.h"
@@ -84,6 +85,8 @@ void MainWindow::makeFileMenu() {
     pane(tr("Accuracy of the run"), m_searchPage->pane(kAccuracyPlot));
     pane(tr("Attention of the run"), m_searchPage->pane(kAttentionPlot));
     pane(tr("Deviation of the run"), m_searchPage->pane(kDeviationPlot));
+    pane(tr("Methods of the comparison"), m_comparePage->methods());
+    pane(tr("Accuracy of the comparison"), m_comparePage->accuracy());
     menu->addSeparator();
     connect(add(menu, tr("Open data &base…")), &QAction::triggered, this, &MainWindow::chooseDatabase);
     menu->addSeparator();

@@ -5,6 +5,7 @@
 #include <QTabWidget>
 #include <QToolButton>
 
+#include "app/controllers/compare_controller.h"
 #include "app/controllers/export_controller.h"
 #include "app/controllers/live_controller.h"
 #include "app/controllers/model_controller.h"
@@ -12,6 +13,7 @@
 #include "app/controllers/store_controller.h"
 #include "app/draft_keeper.h"
 #include "app/main_window.h"
+#include "app/pages/compare_page.h"
 #include "app/pages/edit_page.h"
 #include "app/pages/search_page.h"
 #include "app/presenters.h"
@@ -102,7 +104,7 @@ void MainWindow::wireModels() {
         m_cancelLoading->show();
         m_modelLabel->setText(tr("loading %1 …").arg(name));
         say(tr("Loading the model %1").arg(name));
-        if (!m_models->model()) m_search->setModel(nullptr, tr("The model is being loaded"));
+        offerJobs(tr("The model is being loaded"));
     });
     connect(models, &ModelController::progressChanged, this, [this](const Progress& progress) {
         if (!m_models->isLoading()) return;
@@ -116,7 +118,7 @@ void MainWindow::wireModels() {
         m_cancelLoading->hide();
         const auto& model = m_models->model();
         m_modelLabel->setText(model ? QString::fromStdString(model->model.config().name) : tr("no model"));
-        if (!model) m_search->setModel(nullptr, tr("Open a model first"));
+        offerJobs(tr("Open a model first"));
     };
     connect(models, &ModelController::failed, this, [this, over](const QString& name, const Error& error) {
         over();
@@ -148,12 +150,15 @@ void MainWindow::modelReady(const std::shared_ptr<const ReadyModel>& model) {
     const Result<studies::SearchRunSettings> study = m_options.study ? *m_options.study : studies::demoStudy();
     if (study) {
         // Once: what the user has entered since is not this model's business.
-        if (!std::exchange(m_studyShown, true)) m_search->setStudy(*study);
+        if (!std::exchange(m_studyShown, true)) {
+            m_search->setStudy(*study);
+            m_compare->setStudy(*study);
+        }
         m_live->setModel(model, study->task);
     } else {
         complain(textOf(study.error()));
     }
-    m_search->setModel(model, {});
+    offerJobs({});
     updateTitle();
     say(tr("%1 is open: %2 layers, %3 tokens of context")
             .arg(QString::fromStdString(config.name))
@@ -237,17 +242,24 @@ void MainWindow::wireStore() {
     connect(m_runList, &widgets::RunList::runSelected, this, [this](qint64 run) {
         // Only what the user chose, not what was selected for him.
         const QWidget* focus = QApplication::focusWidget();
-        if (run != 0 && focus && m_runList->isAncestorOf(focus)) setWorkspace(Search);
+        if (run == 0 || !focus || !m_runList->isAncestorOf(focus)) return;
+        const widgets::RunLine* line = m_runList->model().find(run);
+        setWorkspace(line && line->kind == QStringLiteral("compare") ? Compare : Search);
     });
     connect(m_runList, &widgets::RunList::resumeRequested, this, [this](qint64 run) {
-        if (m_search->isBusy()) return complain(tr("A search is under way; stop it before run %1 is resumed").arg(run));
+        if (isBusy()) return complain(tr("A run is under way; stop it before run %1 is resumed").arg(run));
         const widgets::RunLine* line = m_runList->model().find(run);
         if (line && !line->resumable) {
-            return complain(tr("Run %1 is %2; only a stopped, interrupted or failed search can be resumed")
+            return complain(tr("Run %1 is %2; only a stopped, interrupted or failed search or comparison can be "
+                               "resumed")
                                 .arg(run)
-                                .arg(line->kind == QStringLiteral("search") ? line->state : tr("no search")));
+                                .arg(line->state));
         }
-        m_search->resumeRun(run);
+        if (line && line->kind == QStringLiteral("compare")) {
+            m_compare->resumeRun(run);
+        } else {
+            m_search->resumeRun(run);
+        }
         m_stores->select(run);
     });
     connect(m_runList, &widgets::RunList::showProfileRequested, this, [this](qint64 run) {
@@ -290,7 +302,9 @@ void MainWindow::profileWritten(const QString& file) {
 void MainWindow::wireExport() {
     m_exports->watch(m_editPage->attention());
     m_exports->watch(m_editPage->deviation());
-    for (std::size_t kind = 0; kind < kPlotKinds.size(); ++kind) {
+    m_exports->watch(m_comparePage->methods());
+    m_exports->watch(m_comparePage->accuracy());
+    for (std::size_t kind = 0; kind < SearchPage::kPanes; ++kind) {
         m_exports->watch(m_searchPage->pane(static_cast<PlotKind>(kind)));
     }
     connect(m_exports.get(), &ExportController::failed, this, &MainWindow::complain);

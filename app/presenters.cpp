@@ -1,5 +1,6 @@
 #include "app/presenters.h"
 
+#include <QDateTime>
 #include <QDir>
 #include <QLocale>
 #include <algorithm>
@@ -22,6 +23,17 @@ QString text(const std::string& utf8) {
 
 QString fixed(double value, int decimals = 3) {
     return QString::number(value, 'f', decimals);
+}
+
+/// A spelling without the folders of its file, cut in its middle where it is still long.
+QString shortSpelling(QString spelling) {
+    constexpr qsizetype kLongest = 40;
+    const qsizetype colon = spelling.indexOf(QLatin1Char(':')), slash = spelling.lastIndexOf(QLatin1Char('/'));
+    const bool file = spelling.startsWith(QLatin1String("lpes:")) || spelling.startsWith(QLatin1String("moice:")) ||
+                      spelling.startsWith(QLatin1String("longrope:"));
+    if (file && slash > colon) spelling.remove(colon + 1, slash - colon);
+    if (spelling.size() <= kLongest) return spelling;
+    return QString(spelling.left(kLongest / 2) % QChar(0x2026) % spelling.right(kLongest / 2 - 1));
 }
 
 json objectOf(const std::string& text) {
@@ -55,7 +67,39 @@ QString detailsOf(const store::RunRow& run) {
     return words;
 }
 
+/// The method of a comparison's result with the lowest answer NLL; null: there is none.
+json lowestLoss(const json& result) {
+    json lowest;
+    const auto methods = result.find("methods");
+    if (methods == result.end() || !methods->is_array()) return lowest;
+    for (const json& method : *methods) {
+        if (!method.is_object() || !std::isfinite(numberAt(method, "mean_answer_nll"))) continue;
+        if (lowest.is_null() || numberAt(method, "mean_answer_nll") < numberAt(lowest, "mean_answer_nll"))
+            lowest = method;
+    }
+    return lowest;
+}
+
 }  // namespace
+
+QString freshnessOf(const RunDetail& detail) {
+    if (detail.run.state != store::RunState::Running) return {};
+    const auto when = QDateTime::fromMSecsSinceEpoch(detail.run.heartbeatMs);
+    return QStringLiteral("live · ") + QLocale().toString(when.time(), QStringLiteral("HH:mm:ss"));
+}
+
+QString comparisonOf(const json& result) {
+    if (!result.is_object() || lowestLoss(result).is_null()) return {};
+    const json& methods = result["methods"];
+    QStringList better;
+    for (const json& method : methods) {
+        const auto told = method.find("better_than_first");
+        if (told != method.end() && *told == true) better << shortSpelling(text(method.value("method", "")));
+    }
+    const QString first = shortSpelling(text(methods.front().value("method", "")));
+    if (better.isEmpty()) return QStringLiteral("no method is better than %1").arg(first);
+    return QStringLiteral("better than %1: %2").arg(first, better.join(QStringLiteral(", ")));
+}
 
 std::string outcomeOf(const store::RunRow& run) {
     if (run.state == store::RunState::Failed) return run.error;
@@ -63,6 +107,10 @@ std::string outcomeOf(const store::RunRow& run) {
     if (run.kind == "search") {
         const double fitness = numberAt(memberOf(result, "best"), "fitness");
         return std::isfinite(fitness) ? "best " + fixed(fitness).toStdString() : std::string();
+    }
+    if (const json lowest = lowestLoss(result); !lowest.is_null()) {
+        const QString name = shortSpelling(text(lowest.value("method", "")));
+        return "NLL " + fixed(numberAt(lowest, "mean_answer_nll")).toStdString() + " " + name.toStdString();
     }
     const double accuracy = numberAt(result, "mean_accuracy");
     return std::isfinite(accuracy) ? "accuracy " + fixed(accuracy).toStdString() : std::string();
@@ -85,7 +133,7 @@ std::vector<RunLine> runLines(const StoreSnapshot& snapshot) {
         line.details = detailsOf(run);
         const bool left = run.state == store::RunState::Stopped || run.state == store::RunState::Interrupted ||
                           run.state == store::RunState::Failed;
-        line.resumable = run.kind == "search" && left;
+        line.resumable = (run.kind == "search" || run.kind == "compare") && left;
         line.hasProfile = snapshot.hasProfile[i];
         lines.push_back(std::move(line));
     }
@@ -123,7 +171,8 @@ QString headlineOf(const RunDetail& detail) {
             .arg(run.id)
             .arg(text(run.label), text(detail.modelName), text(std::string(store::runStateName(run.state))));
     if (run.elapsedSeconds > 0) words += QStringLiteral(" · ") + widgets::durationText(run.elapsedSeconds);
-    const QString verdict = verdictOf(objectOf(run.resultJson));
+    const json result = objectOf(run.resultJson);
+    const QString verdict = run.kind == "compare" ? comparisonOf(result) : verdictOf(result);
     if (!verdict.isEmpty()) {
         words += QStringLiteral(" · ") + verdict;
     } else if (detail.population.best) {

@@ -13,12 +13,16 @@
 /// Core's values in the words and shapes that the views show. Pure functions; thread-safe.
 namespace lpes::app {
 
-/// How a run came out, in a few words: best fitness, accuracy, or why it failed.
+/// How a run came out, in a few words: best fitness, accuracy, lowest loss, or why it failed.
 [[nodiscard]] std::string outcomeOf(const store::RunRow& run);
 [[nodiscard]] std::vector<widgets::RunLine> runLines(const StoreSnapshot& snapshot);
 
-/// One line about a run: what it is, how it stands and, for a finished search, whether the gain is real.
+/// One line about a run: what it is, how it stands and, for a search or comparison, what came out.
 [[nodiscard]] QString headlineOf(const RunDetail& detail);
+/// When what is shown of a run that is under way was written; empty for one that has ended.
+[[nodiscard]] QString freshnessOf(const RunDetail& detail);
+/// Which methods of a comparison's result are better than its first; empty for anything else.
+[[nodiscard]] QString comparisonOf(const nlohmann::json& result);
 /// Did a search's winner beat the baseline on the held-out items, by the test that its result holds?
 [[nodiscard]] bool isBetter(const nlohmann::json& result);
 /// The verdict of a search's result on its held-out items; empty for anything else.

@@ -23,7 +23,10 @@ constexpr int kLookMs = 50, kSettleMs = 400, kEndMs = 1500;
 constexpr struct {
     MainWindow::Workspace workspace;
     const char* name;
-} kViews[] = {{MainWindow::Edit, "edit"}, {MainWindow::Search, "search"}, {MainWindow::Inspect, "inspect"}};
+} kViews[] = {{MainWindow::Edit, "edit"},
+              {MainWindow::Search, "search"},
+              {MainWindow::Inspect, "inspect"},
+              {MainWindow::Compare, "compare"}};
 
 }  // namespace
 

@@ -12,10 +12,11 @@ namespace lpes::app {
 
 namespace {
 
-/// The search that this process is running now; 0: none.
+/// The search or comparison that this process is running now; 0: none.
 std::int64_t ownRun(const StoreSnapshot& snapshot) {
     for (const store::RunRow& run : snapshot.runs) {
-        if (run.pid == ::getpid() && run.state == store::RunState::Running && run.kind == "search") return run.id;
+        const bool job = run.kind == "search" || run.kind == "compare";
+        if (run.pid == ::getpid() && run.state == store::RunState::Running && job) return run.id;
     }
     return 0;
 }

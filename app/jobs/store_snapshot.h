@@ -17,7 +17,7 @@ namespace lpes::app {
 
 using studies::kPlotKinds;
 /// Places in kPlotKinds.
-enum PlotKind { kCurvePlot, kAccuracyPlot, kConvergencePlot, kAttentionPlot, kDeviationPlot };
+enum PlotKind { kCurvePlot, kAccuracyPlot, kConvergencePlot, kAttentionPlot, kDeviationPlot, kMethodsPlot };
 
 /// One plot as the data base has it now.
 struct StoredPlot {

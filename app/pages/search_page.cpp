@@ -1,12 +1,11 @@
 #include "app/pages/search_page.h"
 
-#include <QDateTime>
 #include <QLabel>
-#include <QLocale>
 #include <QSplitter>
 #include <QTabWidget>
 #include <QVBoxLayout>
 
+#include "app/presenters.h"
 #include "widgets/curve_editor/curve_editor.h"
 #include "widgets/panels/plot_pane.h"
 
@@ -16,12 +15,6 @@ using widgets::CurveEditor;
 using widgets::PlotPane;
 
 namespace {
-
-QString freshnessOf(const RunDetail& detail) {
-    if (detail.run.state != store::RunState::Running) return {};
-    const auto when = QDateTime::fromMSecsSinceEpoch(detail.run.heartbeatMs);
-    return QStringLiteral("live · ") + QLocale().toString(when.time(), QStringLiteral("HH:mm:ss"));
-}
 
 /// The bounds that the run searched in, as its curve plot has them.
 curve::Constraints boundsOf(const RunDetail& detail) {
@@ -115,7 +108,7 @@ void SearchPage::showRun(const std::shared_ptr<const RunDetail>& detail, const Q
         m_curvesKey.clear();
     }
     showCurves(*detail, numLayers, trainedContext);
-    for (std::size_t kind = 0; kind < kPlotKinds.size(); ++kind) {
+    for (std::size_t kind = 0; kind < kPanes; ++kind) {
         showPlot(static_cast<PlotKind>(kind), detail->plots[kind], *detail);
     }
 }

@@ -22,6 +22,9 @@ namespace lpes::app {
 class SearchPage : public QWidget {
     Q_OBJECT
   public:
+    /// The kinds before it have a pane here.
+    static constexpr std::size_t kPanes = kMethodsPlot;
+
     explicit SearchPage(const widgets::Theme& theme, QWidget* parent = nullptr);
 
     /// `detail` null: `why` stands in every pane.
@@ -38,9 +41,9 @@ class SearchPage : public QWidget {
     void showPlot(PlotKind kind, const StoredPlot& plot, const RunDetail& detail);
 
     widgets::CurveEditor* m_curves;  ///< read-only: the population and the best
-    std::array<widgets::PlotPane*, kPlotKinds.size()> m_panes{};
-    std::array<std::uint64_t, kPlotKinds.size()> m_shown{};  ///< versions of what the panes show
-    std::array<bool, kPlotKinds.size()> m_hasData{};
+    std::array<widgets::PlotPane*, kPanes> m_panes{};
+    std::array<std::uint64_t, kPanes> m_shown{};  ///< versions of what the panes show
+    std::array<bool, kPanes> m_hasData{};
     std::int64_t m_run = 0;
     QLabel* m_headline;
     QString m_curvesKey;

@@ -54,7 +54,7 @@ TEST(Smoke, DrawsEveryViewAndEndsByItself) {
              QString::fromStdString((folder / "lpes.db").string()), QStringLiteral("--out"), out},
             folder);
     EXPECT_EQ(ended.code, 0) << ended.err;
-    for (const char* view : {"edit", "search", "inspect"}) {
+    for (const char* view : {"edit", "search", "inspect", "compare"}) {
         const QImage picture(out + QLatin1Char('/') + QLatin1String(view) + QStringLiteral(".png"));
         EXPECT_GT(picture.width(), 500) << view;
     }

@@ -7,18 +7,23 @@
 #include <QSettings>
 #include <memory>
 
+#include "app/controllers/compare_controller.h"
 #include "app/controllers/live_controller.h"
 #include "app/controllers/model_controller.h"
 #include "app/controllers/search_controller.h"
 #include "app/controllers/store_controller.h"
 #include "app/main_window.h"
+#include "app/pages/compare_page.h"
 #include "app/pages/edit_page.h"
 #include "app/pages/search_page.h"
 #include "tests/core/studies/studies_testing.h"
 #include "tests/support/qt_environment.h"
 #include "widgets/common/message_bar.h"
 #include "widgets/curve_editor/curve_editor.h"
+#include "widgets/panels/compare_panel.h"
 #include "widgets/panels/log_panel.h"
+#include "widgets/panels/method_list.h"
+#include "widgets/panels/method_table.h"
 #include "widgets/panels/plot_pane.h"
 #include "widgets/panels/run_list.h"
 
