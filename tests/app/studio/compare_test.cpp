@@ -158,8 +158,9 @@ class CompareWindow : public StudioTest {
     }
     /// For looking at it: LPES_TEST_PICTURES names a folder.
     void picture(const char* name) {
-        const char* folder = std::getenv("LPES_TEST_PICTURES");
-        if (folder) window->grab().save(QStringLiteral("%1/%2.png").arg(QLatin1String(folder), QLatin1String(name)));
+        const char* pictures = std::getenv("LPES_TEST_PICTURES");
+        if (pictures)
+            window->grab().save(QStringLiteral("%1/%2.png").arg(QLatin1String(pictures), QLatin1String(name)));
     }
 };
 
