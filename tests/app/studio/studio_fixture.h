@@ -60,6 +60,8 @@ class StudioTest : public testing::Test {
     [[nodiscard]] studies::SearchRunSettings study() const {
         studies::SearchRunSettings settings = smallSearch(folder);
         settings.compute.dtype = "auto";
+        // Long enough for the window to see it under way, also on a busy machine.
+        settings.search.maxGenerations = 12;
         return settings;
     }
     app::MainWindow& open() { return open(options()); }
