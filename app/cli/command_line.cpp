@@ -22,8 +22,7 @@ namespace lpes::cli {
 namespace {
 
 /// Verbs of the design that this version does not have. They are refused by name, whatever follows them.
-constexpr std::array<std::string_view, 8> kLater{"train", "study",    "lens", "rope",
-                                                 "suite", "transfer", "task", "doctor"};
+constexpr std::array<std::string_view, 7> kLater{"study", "lens", "rope", "suite", "transfer", "task", "doctor"};
 
 constexpr const char* kFooter =
     "\nMODEL is a folder in Hugging Face layout, a .gguf file, or demo (the bundled model).\n"
@@ -34,7 +33,7 @@ constexpr const char* kFooter =
     "            130 stopped by the user (what was finished is stored).\n"
     "Environment: LPES_DB, LPES_MODEL, LPES_DEVICE and LPES_DTYPE stand in for --db, --model, --device and --dtype;\n"
     "             LPES_RENDER names the program that draws for plot and report.\n"
-    "Not in this version: train, study, lens, rope, transfer, suite, task, doctor.";
+    "Not in this version: study, lens, rope, transfer, suite, task, doctor.";
 
 int reportError(const Error& error) {
     printMessage("lpes: " + error.text());
@@ -83,6 +82,7 @@ void addVerbs(CLI::App& app, Action& action) {
     addProfileVerb(app, action);
     addExportVerbs(app, action);
     addPlotVerbs(app, action);
+    addTrainVerb(app, action);
     addDbVerb(app, action);
 }
 

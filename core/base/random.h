@@ -57,6 +57,8 @@ enum StreamPurpose : std::uint32_t {
     kStreamVariants = 6,
     kStreamSampling = 7,
     kStreamTests = 8,
+    kStreamRouters = 9,
+    kStreamTrainingText = 10,
 };
 
 }  // namespace lpes

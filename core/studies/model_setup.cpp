@@ -11,6 +11,7 @@
 #include "core/base/checksum.h"
 #include "core/base/files.h"
 #include "core/exporters/longrope_csv.h"
+#include "core/model/moice_file.h"
 #include "core/model/torch/torch_runtime.h"
 #include "core/studies/inspect.h"
 
@@ -167,10 +168,7 @@ Result<rope::PositionMethod> methodFor(const rope::MethodSpec& spec, const model
         return rope::ProfileScales{std::move(loaded->profile.scales), {}, {}};
     };
     files.longRope = [](const std::string& path) { return exporters::readLongRope(path); };
-    files.routers = [](const std::string& path) -> Result<std::shared_ptr<const rope::MoiceRouters>> {
-        return fail(ErrorCode::Unsupported,
-                    fmt::format("'{}' cannot be used: router files are not read yet; use another method", path));
-    };
+    files.routers = [&](const std::string& path) { return model::readMoiceRouters(path, config); };
     return rope::resolveMethod(spec, model::methodModel(config), files);
 }
 

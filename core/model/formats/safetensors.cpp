@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the reference library's limit
 constexpr std::size_t kMaxDimensions = 16;
+constexpr const char* kMetadata = "__metadata__";
 
 struct DType {
     std::string_view name;
@@ -146,8 +147,15 @@ class TableReader {
 
 }  // namespace
 
-Result<std::vector<StoredTensor>> readSafetensorsTable(std::span<const std::byte> bytes,
-                                                       const std::filesystem::path& file) {
+namespace {
+
+/// The parsed header and the bytes behind it.
+struct Parsed {
+    json table;
+    std::span<const std::byte> data;
+};
+
+Result<Parsed> parseHeader(std::span<const std::byte> bytes, const std::filesystem::path& file) {
     const auto refuse = [&](const std::string& why) {
         return fail(ErrorCode::BadInput, fmt::format("'{}': {}", file.string(), why));
     };
@@ -171,13 +179,21 @@ Result<std::vector<StoredTensor>> readSafetensorsTable(std::span<const std::byte
     const std::string_view header(reinterpret_cast<const char*>(bytes.data()) + sizeof length, length);
     if (header.front() != '{')
         return refuse("the header does not begin with '{'; the file is damaged or not safetensors");
-    const auto table = parseJsonObject(header, file, "header", {.depth = 4, .arrayLength = kMaxDimensions + 1});
+    auto table = parseJsonObject(header, file, "header", {.depth = 4, .arrayLength = kMaxDimensions + 1});
     if (!table) return fail(table.error());
+    return Parsed{std::move(*table), bytes.subspan(sizeof length + length)};
+}
 
-    const TableReader reader(bytes.subspan(sizeof length + length), file);
+}  // namespace
+
+Result<std::vector<StoredTensor>> readSafetensorsTable(std::span<const std::byte> bytes,
+                                                       const std::filesystem::path& file) {
+    const auto parsed = parseHeader(bytes, file);
+    if (!parsed) return fail(parsed.error());
+    const TableReader reader(parsed->data, file);
     std::vector<Placed> placed;
-    for (const auto& [name, entry] : table->items()) {
-        if (name == "__metadata__") continue;
+    for (const auto& [name, entry] : parsed->table.items()) {
+        if (name == kMetadata) continue;
         auto tensor = reader.tensor(name, entry);
         if (!tensor) return fail(tensor.error());
         placed.push_back(std::move(*tensor));
@@ -187,6 +203,45 @@ Result<std::vector<StoredTensor>> readSafetensorsTable(std::span<const std::byte
     tensors.reserve(placed.size());
     for (Placed& each : placed) tensors.push_back(std::move(each.tensor));
     return tensors;
+}
+
+Result<std::map<std::string, std::string>> readSafetensorsMetadata(std::span<const std::byte> bytes,
+                                                                   const std::filesystem::path& file) {
+    const auto parsed = parseHeader(bytes, file);
+    if (!parsed) return fail(parsed.error());
+    std::map<std::string, std::string> metadata;
+    const auto found = parsed->table.find(kMetadata);
+    if (found == parsed->table.end()) return metadata;
+    const auto refuse = [&](const json& value) {
+        return fail(ErrorCode::BadInput, fmt::format("'{}': __metadata__ holds {} where the format allows texts alone",
+                                                     file.string(), shown(value)));
+    };
+    if (!found->is_object()) return refuse(*found);
+    for (const auto& [key, value] : found->items()) {
+        if (!value.is_string()) return refuse(value);
+        metadata[key] = value.get<std::string>();
+    }
+    return metadata;
+}
+
+std::string makeSafetensors(std::span<const FloatTensor> tensors, const std::map<std::string, std::string>& metadata) {
+    nlohmann::ordered_json header = nlohmann::ordered_json::object();
+    if (!metadata.empty()) header[kMetadata] = metadata;
+    std::size_t at = 0;
+    for (const FloatTensor& tensor : tensors) {
+        const std::size_t end = at + tensor.values.size_bytes();
+        header[tensor.name] = {{"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {at, end}}};
+        at = end;
+    }
+    std::string text = header.dump();
+    // The data begin at a multiple of 8, as the reference library writes them.
+    text.resize((text.size() + 7) / 8 * 8, ' ');
+    const std::uint64_t length = text.size();
+    std::string bytes(reinterpret_cast<const char*>(&length), sizeof length);
+    bytes += text;
+    for (const FloatTensor& tensor : tensors)
+        bytes.append(reinterpret_cast<const char*>(tensor.values.data()), tensor.values.size_bytes());
+    return bytes;
 }
 
 }  // namespace lpes::model

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/base/result.h"
@@ -18,5 +21,20 @@ namespace lpes::model {
 /// match shape × dtype or lies outside the file. Unsupported: a dtype that the format does not have.
 [[nodiscard]] Result<std::vector<StoredTensor>> readSafetensorsTable(std::span<const std::byte> bytes,
                                                                      const std::filesystem::path& file);
+
+/// The texts under `__metadata__`; none where the header has no such key. BadInput as readSafetensorsTable for the
+/// header, and for a value that is no text.
+[[nodiscard]] Result<std::map<std::string, std::string>> readSafetensorsMetadata(std::span<const std::byte> bytes,
+                                                                                 const std::filesystem::path& file);
+
+/// A tensor to write; values.size() is the product of the shape.
+struct FloatTensor {
+    std::string name;
+    std::vector<std::int64_t> shape;  ///< row major
+    std::span<const float> values;
+};
+/// A whole safetensors file with these float32 tensors, in this order; metadata and names are UTF-8.
+[[nodiscard]] std::string makeSafetensors(std::span<const FloatTensor> tensors,
+                                          const std::map<std::string, std::string>& metadata);
 
 }  // namespace lpes::model

@@ -41,11 +41,14 @@ at::Tensor moiceLogits(const at::Tensor& x, const MoiceWeights::Layer& layer) {
     return at::matmul(at::silu(at::matmul(wide, layer.w1)) * at::matmul(wide, layer.w3), layer.w2);
 }
 
+at::Tensor keptExperts(const at::Tensor& shares, int topK) {
+    return std::get<1>(at::sort(shares, std::optional<bool>(true), -1, true)).narrow(-1, 0, topK);
+}
+
 at::Tensor moiceShares(const at::Tensor& logits, int topK) {
     const at::Tensor shares = at::softmax(logits, -1);
     if (topK >= logits.size(-1)) return shares;
-    const at::Tensor order = std::get<1>(at::sort(shares, std::optional<bool>(true), -1, true));
-    const at::Tensor kept = shares * at::zeros_like(shares).scatter(-1, order.narrow(-1, 0, topK), 1.0);
+    const at::Tensor kept = shares * at::zeros_like(shares).scatter(-1, keptExperts(shares, topK), 1.0);
     return kept / kept.sum(-1, true);
 }
 

@@ -26,8 +26,10 @@ struct MoiceWeights {
 
 /// W2( SiLU(W1 x) ⊙ W3 x ) of x [..., D] → [..., N], float32; differentiable.
 [[nodiscard]] at::Tensor moiceLogits(const at::Tensor& x, const MoiceWeights::Layer& layer);
-/// softmax over experts; all but the topK largest become 0 and the rest is made to add up to 1. Among equals the first
-/// expert is kept.
+/// The topK largest of shares [..., N] → [..., topK] int64, largest first; among equals the first expert.
+[[nodiscard]] at::Tensor keptExperts(const at::Tensor& shares, int topK);
+/// softmax over experts; all but the topK largest become 0 and the rest is made to add up to 1;
+/// differentiable.
 [[nodiscard]] at::Tensor moiceShares(const at::Tensor& logits, int topK);
 
 /// MoICE (arXiv 2406.19598; methods.md §1.6): one attention per expert, mixed for every token and head by the router,

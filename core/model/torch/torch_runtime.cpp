@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <torch/version.h>
 
-#include <atomic>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -13,34 +12,11 @@
 #include "core/model/torch/devices.h"
 #include "core/model/torch/placement.h"
 #include "core/model/torch/processor.h"
+#include "core/model/torch/torch_causal_lm.h"
 #include "core/model/torch/torch_errors.h"
-#include "core/model/torch/torch_session.h"
 
 namespace lpes::model {
 namespace {
-
-/// One or several copies of a model; sessions take them in turn.
-class TorchCausalLm final : public CausalLm {
-  public:
-    TorchCausalLm(std::vector<std::shared_ptr<const LoadedModel>> replicas, std::string device)
-        : m_replicas(std::move(replicas)), m_device(std::move(device)) {}
-
-    const ModelConfig& config() const override { return m_replicas.front()->config; }
-    ComputeType computeType() const override { return m_replicas.front()->type; }
-    std::string device() const override { return m_device; }
-    std::unique_ptr<ModelSession> newSession(int threads) const override {
-        return std::make_unique<TorchSession>(m_replicas[m_next++ % m_replicas.size()], threads);
-    }
-    std::int64_t residentBytes() const override {
-        return m_replicas.front()->weights.residentBytes * static_cast<std::int64_t>(m_replicas.size());
-    }
-    bool keepsWeightsAsStored() const override { return m_replicas.front()->weights.asStored; }
-
-  private:
-    std::vector<std::shared_ptr<const LoadedModel>> m_replicas;
-    std::string m_device;
-    mutable std::atomic<std::size_t> m_next = 0;
-};
 
 Result<std::vector<at::Device>> placeLayers(const WeightSource& weights, const Placement& placement, ComputeType type) {
     const ModelConfig& config = weights.config();

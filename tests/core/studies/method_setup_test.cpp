@@ -115,7 +115,7 @@ TEST_F(MethodSetup, FilesThatDoNotFitAreRefused) {
                 AllOf(HasSubstr("seven.csv"), HasSubstr("needs 8")));
     EXPECT_THAT(refusal("longrope:" + write("bad.csv", "1,x\n"), ErrorCode::BadInput), HasSubstr("column 2"));
     EXPECT_THAT(refusal("lpes:" + write("three.csv", "0,1\n1,1\n2,1\n"), ErrorCode::BadInput), HasSubstr("3 layers"));
-    EXPECT_THAT(refusal("moice:router.moice", ErrorCode::Unsupported), HasSubstr("router files are not read yet"));
+    EXPECT_THAT(refusal("moice:router.moice", ErrorCode::BadInput), HasSubstr("cannot read 'router.moice'"));
     EXPECT_THAT(refusal("ms-poe:variant=code", ErrorCode::BadInput), HasSubstr("layers=0-1"));
 }
 

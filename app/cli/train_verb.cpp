@@ -1,0 +1,147 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "app/cli/numbers.h"
+#include "app/cli/options.h"
+#include "app/cli/progress_printer.h"
+#include "app/cli/signals.h"
+#include "app/cli/verb.h"
+#include "core/model/causal_lm.h"
+#include "core/studies/moice_study.h"
+
+namespace lpes::cli {
+
+namespace {
+
+using nlohmann::json;
+
+/// "10000,17500".
+SettingFlags::Setter toBases(std::optional<std::vector<double>>& target) {
+    return [&target](const std::string& name, const std::string& text) -> Result<void> {
+        std::vector<double> bases;
+        for (std::size_t begin = 0; begin <= text.size();) {
+            const std::size_t comma = std::min(text.find(',', begin), text.size());
+            auto base = parseNumber<double>(name, text.substr(begin, comma - begin), 1.0, 1e12);
+            if (!base) return fail(base.error());
+            bases.push_back(*base);
+            begin = comma + 1;
+        }
+        target = std::move(bases);
+        return {};
+    };
+}
+
+std::string trainText(const json& result) {
+    Table table({"step", "loss", "LM loss", "aux loss", "gradient norm", "tokens"});
+    for (const json& row : result.at("curve")) {
+        table.add({std::to_string(row.at("step").get<int>()), formatNumber(row.at("loss"), 5),
+                   formatNumber(row.at("lm_loss"), 5), formatNumber(row.at("aux_loss"), 5),
+                   formatNumber(row.at("grad_norm"), 6), std::to_string(row.at("tokens").get<std::int64_t>())});
+    }
+    std::string text = table.text();
+    const json& source = result.at("text");
+    text += fmt::format("\nText: {} documents, {} sequences, {} tokens\n", source.at("documents").dump(),
+                        source.at("sequences").dump(), source.at("tokens").dump());
+    if (result.at("seconds_per_sequence").is_number()) {
+        text += fmt::format("Speed: {} s per sequence, {} tokens per second\n",
+                            formatNumber(result.at("seconds_per_sequence"), 2),
+                            formatNumber(result.at("tokens_per_second"), 0));
+    }
+    if (result.at("router").is_string()) {
+        const auto router = result.at("router").get<std::string>();
+        text += fmt::format("Router: {}; use it with --method 'moice:{}'\n", router, router);
+    }
+    return text;
+}
+
+struct TrainMoice {
+    explicit TrainMoice(CLI::App& app) : flags(app) {}
+    SettingFlags flags;
+    OutputOptions output;
+    studies::TrainMoiceSettings settings;
+
+    Result<int> run() {
+        if (auto set = flags.apply(&settings.origins); !set) return fail(set.error());
+        if (auto given = requireModel(settings.model.model, "--model"); !given) return fail(given.error());
+        if (auto writable = checkWritable(settings.out); !writable) return fail(writable.error());
+        ProgressPrinter progress(output.progress);
+        auto outcome = studies::trainMoice(settings, progress, stopOnSignal());
+        progress.finishLine();
+        if (!outcome && model::wasStopped(outcome.error())) {
+            printMessage("lpes: stopped before the training began; nothing is stored");
+            return kExitStopped;
+        }
+        if (!outcome) return fail(outcome.error());
+        const json& result = outcome->result;
+        auto printed = printAnswer(output, result, trainText(result));
+        if (outcome->stoppedEarly) {
+            printMessage(result.at("checkpoint").is_null()
+                             ? "lpes: stopped before the first step was done; nothing is stored"
+                             : fmt::format("lpes: stopped after step {}, which '{}' holds; the same command with "
+                                           "--resume goes on",
+                                           result.at("steps").dump(), result.at("checkpoint").get<std::string>()));
+            return kExitStopped;
+        }
+        if (!printed) return fail(printed.error());
+        return 0;
+    }
+};
+
+void addRecipe(SettingFlags& flags, studies::TrainMoiceSettings& settings) {
+    flags.add("--steps", "N", "Optimiser steps in all; with --resume there may be more than at first [7]",
+              toOptionalNumber<int>(settings.steps, 1, 1'000'000));
+    flags.add("--sequences-per-step", "N", "Sequences whose gradients make one step [128]",
+              toOptionalNumber<int>(settings.sequencesPerStep, 1, 1 << 24));
+    flags.add("--max-length", "N", "Tokens of a sequence [4608, or the model's context where that is shorter]",
+              toOptionalNumber<int>(settings.maxLength, 2, 1 << 28));
+    flags.add("--lr", "X", "Learning rate, constant [0.0001]", toOptionalNumber<double>(settings.learningRate, 0.0));
+    flags.add("--aux", "X", "Weight of the auxiliary loss; without effect where every expert is kept [0.3]",
+              toOptionalNumber<double>(settings.auxCoefficient, 0.0));
+    flags.add("--top-k", "K", "Experts kept for each token and head [all]",
+              toOptionalNumber<int>(settings.topK, 1, 256));
+    flags.add("--bases", "LIST",
+              "RoPE base of each expert [10000,17500,18000,19000,20000,22500,25000, each times the "
+              "model's own base/10000]",
+              toBases(settings.bases));
+    flags.add("--weight-decay", "X", "AdamW's weight decay [0]", toOptionalNumber<double>(settings.weightDecay, 0.0));
+    flags.add("--beta1", "X", "AdamW's first beta [0.9]", toOptionalNumber<double>(settings.beta1, 0.0, 1.0));
+    flags.add("--beta2", "X", "AdamW's second beta [0.999]", toOptionalNumber<double>(settings.beta2, 0.0, 1.0));
+    flags.add("--epsilon", "X", "AdamW's epsilon [1e-8]", toOptionalNumber<double>(settings.epsilon, 0.0));
+    flags.add("--max-grad-norm", "X", "Longer gradients are shortened to this norm; 0: never [1]",
+              toOptionalNumber<double>(settings.maxGradNorm, 0.0));
+    flags.add("--seed", "N", "Seed of the first router and of the order of the sequences [1]",
+              toOptionalNumber<std::uint64_t>(settings.seed));
+}
+
+}  // namespace
+
+void addTrainVerb(CLI::App& app, Action& action) {
+    CLI::App* train = app.add_subcommand("train", "Train what a method needs: the routers of MoICE");
+    train->require_subcommand(1);
+    CLI::App* verb = train->add_subcommand("moice", "Train the routers of MoICE on text; the model stays as it is");
+    auto state = std::make_shared<TrainMoice>(*verb);
+    studies::TrainMoiceSettings& settings = state->settings;
+    state->flags.add("--model", "MODEL", "Folder in Hugging Face layout, .gguf file, or demo [$LPES_MODEL]",
+                     toText(settings.model.model), "LPES_MODEL");
+    state->flags
+        .add("--text", "FILE", R"(Plain text, or .jsonl with a document under "text" on every line)",
+             toPath(settings.text))
+        ->required();
+    state->flags.add("--out", "FILE", "Router to write; the checkpoint is FILE.training", toPath(settings.out))
+        ->required();
+    verb->add_flag("--resume", settings.resume, "Go on from the checkpoint, with its settings");
+    addRecipe(state->flags, settings);
+    addRunningModelOptions(state->flags, settings.model, settings.threads);
+    addJsonOption(*verb, state->output);
+    addProgressOption(*verb, state->output);
+    verb->footer(
+        "\nDefaults, in brackets, are the recipe of MoICE's authors (128 sequences a step, 7 steps); on a CPU begin\n"
+        "with a short --max-length and few sequences. Each document is cut into consecutive sequences of --max-length\n"
+        "tokens, which are shuffled by the seed. After every step the checkpoint is written: a training that is\n"
+        "stopped or killed loses at most the step in flight, and --resume ends in the same bits.");
+    verb->callback([state, &action] { action = [state] { return state->run(); }; });
+}
+
+}  // namespace lpes::cli

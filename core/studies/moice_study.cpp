@@ -1,0 +1,377 @@
+#include "core/studies/moice_study.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "core/base/clock.h"
+#include "core/base/process_memory.h"
+#include "core/base/thread_priority.h"
+#include "core/model/moice_file.h"
+#include "core/model/torch/moice_trainer.h"
+#include "core/model/torch/torch_runtime.h"
+#include "core/rope/rivals.h"
+#include "core/studies/model_setup.h"
+#include "core/studies/training_text.h"
+
+namespace lpes::studies {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using nlohmann::json;
+
+constexpr int kDefaultSteps = 7;
+
+/// Settings that are in force, each with its origin, and what the checkpoint must agree with.
+class Resolver {
+  public:
+    Resolver(const TrainMoiceSettings& settings, const json* stored) : m_settings(settings), m_stored(stored) {}
+
+    /// `target` holds the default.
+    template <class T>
+    Result<void> take(const char* key, const std::optional<T>& given, T& target) {
+        const bool known = m_stored && m_stored->contains(key);
+        if (known && given && m_stored->at(key) != json(*given)) {
+            return fail(ErrorCode::Usage,
+                        fmt::format("{} {} is not what the training was begun with ({}); leave it out to go on, or "
+                                    "begin anew without --resume",
+                                    key, json(*given).dump(), m_stored->at(key).dump()));
+        }
+        try {
+            if (given) {
+                target = *given;
+            } else if (known) {
+                target = m_stored->at(key).template get<T>();
+            }
+        } catch (const json::exception&) {
+            return fail(ErrorCode::BadInput,
+                        fmt::format("the checkpoint's '{}' is {}; begin the training anew, without --resume", key,
+                                    m_stored->at(key).dump()));
+        }
+        const auto origin = m_settings.origins.find(key);
+        note(key, target,
+             given   ? origin == m_settings.origins.end() ? "flag" : origin->second
+             : known ? "checkpoint"
+                     : "default");
+        return {};
+    }
+
+    void note(const char* key, const json& value, const std::string& origin) {
+        m_values[key] = value;
+        m_shown[key] = {{"value", value}, {"origin", origin}};
+    }
+
+    [[nodiscard]] const json& values() const { return m_values; }  ///< key → value
+    [[nodiscard]] const json& shown() const { return m_shown; }    ///< key → {"value", "origin"}
+
+  private:
+    const TrainMoiceSettings& m_settings;
+    const json* m_stored;
+    json m_values = json::object(), m_shown = json::object();
+};
+
+/// Everything that is resolved before the model is loaded.
+struct Plan {
+    model::MoiceRecipe recipe;
+    int steps = kDefaultSteps, threads = 1;
+    std::string dtype = "auto";
+    json values, shown;
+};
+
+Result<Plan> resolve(const TrainMoiceSettings& settings, const model::ModelConfig& config, const json* stored) {
+    Plan plan;
+    plan.recipe.maxLength = std::min(plan.recipe.maxLength, config.contextLength);
+    plan.recipe.bases = rope::moiceBases(config.rope.theta);
+    Resolver resolver(settings, stored);
+    model::MoiceRecipe& recipe = plan.recipe;
+    if (auto r = resolver.take("seed", settings.seed, recipe.seed); !r) return fail(r.error());
+    if (auto r = resolver.take("sequences_per_step", settings.sequencesPerStep, recipe.sequencesPerStep); !r)
+        return fail(r.error());
+    if (auto r = resolver.take("max_length", settings.maxLength, recipe.maxLength); !r) return fail(r.error());
+    if (auto r = resolver.take("bases", settings.bases, recipe.bases); !r) return fail(r.error());
+    recipe.topK = static_cast<int>(recipe.bases.size());
+    if (auto r = resolver.take("top_k", settings.topK, recipe.topK); !r) return fail(r.error());
+    // 0 would mean "all" further inside, and nobody asks for no expert.
+    if (recipe.topK == 0) return fail(ErrorCode::Usage, "top_k 0 keeps no expert; give at least 1");
+    if (auto r = resolver.take("lr", settings.learningRate, recipe.adamw.learningRate); !r) return fail(r.error());
+    if (auto r = resolver.take("aux", settings.auxCoefficient, recipe.auxCoefficient); !r) return fail(r.error());
+    if (auto r = resolver.take("weight_decay", settings.weightDecay, recipe.adamw.weightDecay); !r)
+        return fail(r.error());
+    if (auto r = resolver.take("beta1", settings.beta1, recipe.adamw.beta1); !r) return fail(r.error());
+    if (auto r = resolver.take("beta2", settings.beta2, recipe.adamw.beta2); !r) return fail(r.error());
+    if (auto r = resolver.take("epsilon", settings.epsilon, recipe.adamw.epsilon); !r) return fail(r.error());
+    if (auto r = resolver.take("max_grad_norm", settings.maxGradNorm, recipe.maxGradNorm); !r) return fail(r.error());
+    auto threads = resolveThreads(1, settings.threads);
+    if (!threads) return fail(threads.error());
+    plan.threads = *threads;
+    if (auto r = resolver.take("threads", settings.threads, plan.threads); !r) return fail(r.error());
+    const std::optional<std::string> dtype =
+        settings.model.dtype == "auto" ? std::nullopt : std::optional<std::string>(settings.model.dtype);
+    if (auto r = resolver.take("dtype", dtype, plan.dtype); !r) return fail(r.error());
+    // More steps than at first are no contradiction.
+    json earlier;
+    if (stored && stored->contains("steps") && stored->at("steps").is_number_integer()) earlier = stored->at("steps");
+    plan.steps = settings.steps.value_or(earlier.is_null() ? kDefaultSteps : earlier.get<int>());
+    resolver.note("steps", plan.steps, settings.steps ? "flag" : earlier.is_null() ? "default" : "checkpoint");
+    if (plan.steps < 1 || plan.steps > 1'000'000) {
+        return fail(ErrorCode::Usage, fmt::format("steps {} is out of range; give 1 to 1000000", plan.steps));
+    }
+    if (auto r = model::checkMoiceRecipe(recipe, config); !r) return fail(r.error());
+    plan.values = resolver.values();
+    plan.shown = resolver.shown();
+    return plan;
+}
+
+/// What a checkpoint must agree with beside the settings.
+Result<void> requireSame(const json& stored, const char* key, const std::string& now, const char* what) {
+    if (stored.contains(key) && stored.at(key) == now) return {};
+    return fail(ErrorCode::BadInput,
+                fmt::format("{} is no longer the one that the training was begun with; give the same, or begin anew "
+                            "without --resume",
+                            what));
+}
+
+void warnAboutOtherMachine(const json& stored, const json& now, ProgressObserver& observer) {
+    for (const auto& [key, what] : {std::pair{"device_description", "processor"}, std::pair{"libtorch", "LibTorch"}}) {
+        if (!stored.contains(key) || stored.at(key) == now.at(key)) continue;
+        observer.warned(fmt::format("the training was begun with another {} ({}; now {}): its last bits may differ",
+                                    what, stored.at(key).dump(), now.at(key).dump()));
+    }
+}
+
+class Training {
+  public:
+    Training(const TrainMoiceSettings& settings, ProgressObserver& observer, std::stop_token stop)
+        : m_settings(settings),
+          m_observer(observer),
+          m_stop(std::move(stop)),
+          m_checkpoint(moiceCheckpointPath(settings.out)),
+          m_start(steadySeconds()) {}
+
+    Result<TrainMoiceOutcome> run() {
+        if (auto r = prepare(); !r) return fail(r.error());
+        m_begun = steadySeconds();
+        (void)resetPeakResident();
+        while (static_cast<int>(m_state.curve.size()) < m_plan.steps) {
+            auto stepped = step();
+            if (!stepped && model::wasStopped(stepped.error())) return TrainMoiceOutcome{true, result("stopped")};
+            if (!stepped) return fail(stepped.error());
+        }
+        const json notes = {{"steps", m_state.curve.size()},
+                            {"settings", m_plan.values},
+                            {"text_hash", m_text->hash()},
+                            {"curve", model::curveJson(m_state.curve)}};
+        if (auto written = model::writeMoiceRouters(m_settings.out, m_state.routers, m_model.config(),
+                                                    {{"training", notes.dump()}});
+            !written) {
+            return fail(written.error());
+        }
+        return TrainMoiceOutcome{false, result("finished")};
+    }
+
+  private:
+    Result<void> prepare() {
+        std::error_code ignored;
+        const bool there = fs::exists(m_checkpoint, ignored);
+        if (m_settings.resume && !there) {
+            return fail(ErrorCode::BadInput,
+                        fmt::format("there is no checkpoint '{}' to go on from; leave out --resume, or give the --out "
+                                    "of the training",
+                                    m_checkpoint.string()));
+        }
+        lowerThreadPriority();
+        const auto opened = openModel(m_settings.model.model, false);
+        if (!opened) return fail(opened.error());
+        const model::ModelConfig& config = opened->weights->config();
+        std::optional<model::MoiceCheckpoint> checkpoint;
+        if (there) {
+            auto read = model::readMoiceCheckpoint(m_checkpoint, config);
+            if (!read && m_settings.resume) return fail(read.error());
+            if (read) checkpoint = std::move(*read);
+            if (!m_settings.resume) {
+                if (auto r = requireFinished(checkpoint); !r) return r;
+                checkpoint.reset();
+            }
+        }
+        auto plan = resolve(m_settings, config, checkpoint ? &checkpoint->identity : nullptr);
+        if (!plan) return fail(plan.error());
+        m_plan = std::move(*plan);
+        if (checkpoint && static_cast<int>(checkpoint->state.curve.size()) > m_plan.steps) {
+            return fail(ErrorCode::Usage,
+                        fmt::format("steps {} is less than the {} that the checkpoint has gone; give more",
+                                    m_plan.steps, checkpoint->state.curve.size()));
+        }
+        auto loaded =
+            loadModel({m_settings.model.model, m_plan.dtype, m_settings.model.device, true}, m_observer, m_stop);
+        if (!loaded) return fail(loaded.error());
+        m_model = std::move(*loaded);
+        m_plan.dtype = model::computeTypeName(m_model.lm->computeType());
+        m_plan.values["dtype"] = m_plan.shown["dtype"]["value"] = m_plan.dtype;
+        if (auto r = model::checkMoiceTrainingMemory(*m_model.lm, m_plan.recipe.maxLength,
+                                                     static_cast<std::int64_t>(m_plan.recipe.bases.size()));
+            !r) {
+            return r;
+        }
+        return openText(checkpoint);
+    }
+
+    /// A training that was left is not thrown away in silence.
+    [[nodiscard]] Result<void> requireFinished(const std::optional<model::MoiceCheckpoint>& checkpoint) const {
+        if (checkpoint) {
+            const auto steps = checkpoint->identity.value("steps", json());
+            if (steps.is_number_integer() && static_cast<int>(checkpoint->state.curve.size()) >= steps.get<int>())
+                return {};
+        }
+        return fail(ErrorCode::Usage,
+                    fmt::format("'{}' holds a training that was left unfinished; go on with --resume, or remove the "
+                                "file to begin anew",
+                                m_checkpoint.string()));
+    }
+
+    Result<void> openText(std::optional<model::MoiceCheckpoint>& checkpoint) {
+        auto text =
+            TrainingText::open(m_settings.text, m_model.tokenizer(), m_plan.recipe.maxLength, m_observer, m_stop);
+        if (!text) return fail(text.error());
+        m_text.emplace(std::move(*text));
+        m_identity = m_plan.values;
+        m_identity["text_hash"] = m_text->hash();
+        m_identity["weights_hash"] = weightsHash(*m_model.opened.weights);
+        m_identity["tokenizer"] = m_model.tokenizer().fingerprint();
+        m_identity["libtorch"] = model::libTorchVersion();
+        m_identity["device_description"] = model::deviceDescription(m_model.lm->device());
+        if (checkpoint) {
+            const json& stored = checkpoint->identity;
+            for (const auto& [key, what] : {std::pair{"text_hash", "the text"}, std::pair{"weights_hash", "the model"},
+                                            std::pair{"tokenizer", "the tokenizer"}}) {
+                if (auto same = requireSame(stored, key, m_identity[key].get<std::string>(), what); !same) return same;
+            }
+            warnAboutOtherMachine(stored, m_identity, m_observer);
+            m_state = std::move(checkpoint->state);
+        } else {
+            m_state = model::initialMoiceState(m_plan.recipe, m_model.config());
+        }
+        m_before = static_cast<std::int64_t>(m_state.curve.size()) * m_plan.recipe.sequencesPerStep;
+        warnAboutPlan();
+        return {};
+    }
+
+    void warn(const std::string& message) {
+        m_warnings.push_back(message);
+        m_observer.warned(message);
+    }
+
+    void warnAboutPlan() {
+        if (model::auxiliaryLossIsConstant(m_state.routers)) {
+            warn(
+                fmt::format("with top_k = {0} of {0} experts the auxiliary loss is the constant {0} and has no "
+                            "gradient, so that --aux changes nothing; a smaller --top-k gives it an effect",
+                            m_state.routers.topK));
+        }
+        const std::int64_t needed = total();
+        const auto have = static_cast<std::int64_t>(m_text->sequences());
+        if (needed > have) {
+            warn(
+                fmt::format("the text has {} sequences and {} steps take {}: sequences come again, in a new order "
+                            "each round",
+                            have, m_plan.steps, needed));
+        }
+        if (m_text->lostBytes() > 0) {
+            warn(fmt::format("{} bytes of the text have no token in this vocabulary and are left out",
+                             m_text->lostBytes()));
+        }
+    }
+
+    [[nodiscard]] std::int64_t total() const { return std::int64_t{m_plan.steps} * m_plan.recipe.sequencesPerStep; }
+
+    Result<void> step() {
+        const auto done = static_cast<int>(m_state.curve.size());
+        std::vector<std::vector<text::TokenId>> sequences;
+        for (const std::size_t index :
+             model::sequencesOfStep(m_plan.recipe.seed, m_text->sequences(), m_plan.recipe.sequencesPerStep, done)) {
+            auto ids = m_text->sequence(index);
+            if (!ids) return fail(ids.error());
+            sequences.push_back(std::move(*ids));
+        }
+        tell(done);
+        auto stepped = model::trainMoiceStep(
+            *m_model.lm, m_plan.recipe, sequences, m_plan.threads, m_state,
+            [&](std::int64_t tokens) {
+                ++m_computed;
+                m_tokens += tokens;
+                tell(done);
+            },
+            m_stop);
+        if (!stepped) return stepped;
+        return model::writeMoiceCheckpoint(m_checkpoint, m_state, m_model.config(), m_identity);
+    }
+
+    void tell(int step) {
+        const std::int64_t done = m_before + m_computed;
+        const double seconds = steadySeconds() - m_begun;
+        const double rate = m_computed > 0 && seconds > 0.0 ? static_cast<double>(m_computed) / seconds : 0.0;
+        const double left = static_cast<double>(total() - done);
+        std::string stage = fmt::format("step {} of {} (sequences)", step + 1, m_plan.steps);
+        if (!m_state.curve.empty()) stage += fmt::format(", loss {:.4f}", m_state.curve.back().lmLoss);
+        m_observer.progressed({stage, done, total(), rate, rate > 0.0 ? left / rate : -1.0});
+    }
+
+    [[nodiscard]] json result(const char* state) const {
+        const bool finished = std::string_view(state) == "finished";
+        const double seconds = steadySeconds() - m_begun;
+        const auto peak = peakResidentBytes();
+        json perSequence, perSecond;
+        if (m_computed > 0) {
+            perSequence = seconds / static_cast<double>(m_computed);
+            perSecond = static_cast<double>(m_tokens) / seconds;
+        }
+        return {{"state", state},
+                {"router", finished ? json(m_settings.out.string()) : json()},
+                {"checkpoint", m_state.curve.empty() ? json() : json(m_checkpoint.string())},
+                {"steps", m_state.curve.size()},
+                {"curve", model::curveJson(m_state.curve)},
+                {"text",
+                 {{"file", m_settings.text.string()},
+                  {"documents", m_text->documents()},
+                  {"sequences", m_text->sequences()},
+                  {"tokens", m_text->tokens()},
+                  {"hash", m_text->hash()}}},
+                {"aux_loss_constant", model::auxiliaryLossIsConstant(m_state.routers)},
+                {"warnings", m_warnings},
+                {"seconds", steadySeconds() - m_start},
+                {"seconds_per_sequence", perSequence},
+                {"tokens_per_second", perSecond},
+                {"peak_bytes", peak ? json(*peak) : json()},
+                {"settings", m_plan.shown}};
+    }
+
+    const TrainMoiceSettings& m_settings;
+    ProgressObserver& m_observer;
+    std::stop_token m_stop;
+    fs::path m_checkpoint;
+    double m_start, m_begun = 0.0;
+    Plan m_plan;
+    LoadedModel m_model;
+    std::optional<TrainingText> m_text;
+    json m_identity;
+    model::MoiceTrainingState m_state;
+    std::vector<std::string> m_warnings;
+    std::int64_t m_before = 0;                  ///< sequences of earlier sittings
+    std::int64_t m_computed = 0, m_tokens = 0;  ///< of this one
+};
+
+}  // namespace
+
+fs::path moiceCheckpointPath(const fs::path& out) {
+    return out.string() + ".training";
+}
+
+Result<TrainMoiceOutcome> trainMoice(const TrainMoiceSettings& settings, ProgressObserver& observer,
+                                     std::stop_token stop) {
+    return Training(settings, observer, std::move(stop)).run();
+}
+
+}  // namespace lpes::studies

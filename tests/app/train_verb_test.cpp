@@ -1,0 +1,103 @@
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+
+#include "tests/app/run_fixture.h"
+
+namespace lpes::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+class TrainVerb : public RunVerbs {
+  protected:
+    TrainVerb() {
+        std::string text;
+        for (int i = 0; i < 200; ++i)
+            text += R"({"text": "the same words come again, number )" + std::to_string(i) + "\"}\n";
+        writeBytes(m_folder / "t.jsonl", text);
+    }
+    [[nodiscard]] std::vector<std::string> train(std::vector<std::string> more = {}) const {
+        std::vector<std::string> all{"train",     "moice",
+                                     "--model",   model(),
+                                     "--text",    file("t.jsonl"),
+                                     "--out",     file("r"),
+                                     "--threads", "1",
+                                     "--lr",      "0.01",
+                                     "--dtype",   "float32",
+                                     "--top-k",   "2",
+                                     "--json",    "--max-length",
+                                     "16",        "--sequences-per-step",
+                                     "4"};
+        all.insert(all.end(), more.begin(), more.end());
+        return all;
+    }
+};
+
+/// The arguments with another value of an option.
+std::vector<std::string> with(std::vector<std::string> arguments, const std::string& option, const std::string& value) {
+    *(std::find(arguments.begin(), arguments.end(), option) + 1) = value;
+    return arguments;
+}
+
+TEST_F(TrainVerb, TrainsARouterThatScoreTakes) {
+    const Finished done = run(train({"--steps", "2"}));
+    ASSERT_EQ(done.code, 0) << done.err;
+    const json result = done.json();
+    ASSERT_TRUE(result.is_object()) << done.out;
+    EXPECT_EQ(result["state"], "finished");
+    EXPECT_EQ(result["curve"].size(), 2u);
+    EXPECT_EQ(result["text"]["documents"], 200);
+    EXPECT_EQ(result["settings"]["steps"]["origin"], "flag");
+    const Finished score =
+        run({"score", model(), "--text", "the same words", "--method", "moice:" + file("r"), "--json"});
+    EXPECT_EQ(score.code, 0) << score.err;
+    const Finished again = run(train({"--steps", "3", "--resume"}));
+    ASSERT_EQ(again.code, 0) << again.err;
+    EXPECT_EQ(again.json()["curve"].size(), 3u);
+    EXPECT_EQ(again.json()["curve"][1], result["curve"][1]);
+}
+
+TEST_F(TrainVerb, PrintsTheCurveAsATable) {
+    std::vector<std::string> arguments = train({"--steps", "1"});
+    std::erase(arguments, "--json");
+    const Finished done = run(arguments);
+    ASSERT_EQ(done.code, 0) << done.err;
+    EXPECT_THAT(done.out, HasSubstr("LM loss"));
+    EXPECT_THAT(done.out, HasSubstr("--method 'moice:" + file("r") + "'"));
+}
+
+TEST_F(TrainVerb, StopsOnASignalAndGoesOn) {
+    Program program({.arguments = train({"--steps", "100000", "--progress", "json"}), .environment = {}, .input = {}});
+    ASSERT_TRUE(
+        program.waitForError([](const std::string& err) { return err.find("step 3 of") != std::string::npos; }));
+    program.send(SIGINT);
+    const Finished stopped = program.finish();
+    ASSERT_EQ(stopped.code, 130) << stopped.err;
+    EXPECT_THAT(stopped.err, HasSubstr("--resume goes on"));
+    const json result = stopped.json();
+    EXPECT_EQ(result["state"], "stopped");
+    const auto steps = result["steps"].get<int>();
+    EXPECT_GE(steps, 2);
+    EXPECT_FALSE(std::filesystem::exists(file("r")));
+    EXPECT_EQ(run(train()).code, 2) << "an unfinished training is not thrown away";
+    const Finished resumed = run(train({"--resume", "--steps", std::to_string(steps + 1)}));
+    ASSERT_EQ(resumed.code, 0) << resumed.err;
+    EXPECT_EQ(resumed.json()["curve"].size(), static_cast<std::size_t>(steps + 1));
+}
+
+TEST_F(TrainVerb, RefusalsHaveTheirExitCodes) {
+    EXPECT_EQ(run({"train"}).code, 2);
+    EXPECT_EQ(run({"train", "lora"}).code, 2);
+    EXPECT_EQ(run(with(train(), "--top-k", "9")).code, 2);
+    EXPECT_EQ(run(train({"--bases", "10000,x"})).code, 2);
+    EXPECT_EQ(run(with(train(), "--max-length", "1000")).code, 2);
+    EXPECT_EQ(run(train({"--resume"})).code, 3);
+    EXPECT_EQ(run({"train", "moice", "--model", model(), "--text", file("none"), "--out", file("r")}).code, 3);
+    EXPECT_EQ(run({"train", "moice", "--model", model(), "--text", file("t.jsonl"), "--out", file("no/r")}).code, 1);
+    EXPECT_EQ(run({"score", model(), "--text", "x y", "--method", "moice:" + file("t.jsonl")}).code, 3);
+}
+
+}  // namespace
+}  // namespace lpes::test

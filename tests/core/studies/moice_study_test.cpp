@@ -1,0 +1,182 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "core/model/causal_lm.h"
+#include "core/studies/inspect.h"
+#include "core/studies/moice_study.h"
+#include "tests/core/studies/studies_testing.h"
+
+namespace lpes::studies {
+namespace {
+
+using nlohmann::json;
+using test::StopAfter;
+using test::take;
+
+class MoiceStudy : public testing::Test {
+  protected:
+    MoiceStudy() {
+        std::string text;
+        for (int i = 0; i < 60; ++i) text += "the same words come again and again, " + std::to_string(i % 7) + "\n";
+        test::writeBytes(m_folder / "t.txt", text);
+    }
+
+    TrainMoiceSettings settings(const std::string& out) const {
+        TrainMoiceSettings settings;
+        settings.model = {m_folder.model(), "float32", "cpu", true};
+        settings.threads = 1;
+        settings.text = m_folder / "t.txt";
+        settings.out = m_folder / out;
+        settings.steps = 3;
+        settings.sequencesPerStep = 2;
+        settings.maxLength = 24;
+        settings.topK = 2;
+        settings.learningRate = 0.01;
+        return settings;
+    }
+    Result<TrainMoiceOutcome> train(const TrainMoiceSettings& settings) {
+        NullObserver nobody;
+        return trainMoice(settings, nobody, {});
+    }
+    void expectRefused(const TrainMoiceSettings& settings, ErrorCode code, const std::string& words) {
+        const auto refused = train(settings);
+        ASSERT_FALSE(refused.has_value()) << words;
+        EXPECT_EQ(refused.error().code, code) << refused.error().text();
+        EXPECT_NE(refused.error().message.find(words), std::string::npos) << refused.error().text();
+    }
+
+    test::StudyFolder m_folder;
+};
+
+TEST_F(MoiceStudy, WritesARouterThatTheMethodTakes) {
+    const auto outcome = take(train(settings("r")));
+    EXPECT_FALSE(outcome.stoppedEarly);
+    const json& result = outcome.result;
+    EXPECT_EQ(result["state"], "finished");
+    ASSERT_EQ(result["curve"].size(), 3u);
+    EXPECT_EQ(result["curve"][2]["step"], 3);
+    EXPECT_EQ(result["curve"][0]["tokens"], 48);
+    EXPECT_LT(result["curve"][2]["lm_loss"], 20.0);
+    EXPECT_EQ(result["settings"]["top_k"]["value"], 2);
+    EXPECT_EQ(result["settings"]["top_k"]["origin"], "flag");
+    EXPECT_EQ(result["settings"]["aux"]["origin"], "default");
+    EXPECT_EQ(result["aux_loss_constant"], false);
+    EXPECT_GT(result["seconds_per_sequence"], 0.0);
+
+    ScoreTextSettings score;
+    score.model = settings("r").model;
+    score.threads = 1;
+    score.text = "the same words come again and again";
+    NullObserver nobody;
+    const json baseline = take(scoreText(score, nobody, {}));
+    for (const char* suffix : {"", ",top_k=1"}) {
+        score.method = "moice:" + (m_folder / "r").string() + suffix;
+        const json routed = take(scoreText(score, nobody, {}));
+        EXPECT_NE(routed["logprobs"], baseline["logprobs"]) << suffix;
+    }
+}
+
+TEST_F(MoiceStudy, ResumedIsUninterruptedToTheBit) {
+    const auto whole = take(train(settings("whole")));
+    // Stopped inside the second step: two sequences of the first are done and one of the second.
+    StopAfter observer(3);
+    const auto stopped = take(trainMoice(settings("cut"), observer, observer.token()));
+    EXPECT_TRUE(stopped.stoppedEarly);
+    EXPECT_EQ(stopped.result["state"], "stopped");
+    EXPECT_EQ(stopped.result["steps"], 1);
+    EXPECT_FALSE(std::filesystem::exists(m_folder / "cut"));
+    EXPECT_TRUE(std::filesystem::exists(moiceCheckpointPath(m_folder / "cut")));
+    expectRefused(settings("cut"), ErrorCode::Usage, "left unfinished; go on with --resume");
+
+    TrainMoiceSettings resumed;
+    resumed.model = settings("cut").model;
+    resumed.text = settings("cut").text;
+    resumed.out = settings("cut").out;
+    resumed.resume = true;
+    const auto outcome = take(train(resumed));
+    EXPECT_EQ(outcome.result["curve"], whole.result["curve"]);
+    EXPECT_EQ(outcome.result["settings"]["lr"]["origin"], "checkpoint");
+    EXPECT_EQ(test::readBytes(m_folder / "cut"), test::readBytes(m_folder / "whole"));
+    EXPECT_EQ(test::readBytes(moiceCheckpointPath(m_folder / "cut")),
+              test::readBytes(moiceCheckpointPath(m_folder / "whole")));
+
+    // More steps go on from there, and are those of a longer training.
+    TrainMoiceSettings longer = settings("longer");
+    longer.steps = 4;
+    const auto all = take(train(longer));
+    resumed.steps = 4;
+    EXPECT_EQ(take(train(resumed)).result["curve"], all.result["curve"]);
+    resumed.steps = 2;
+    expectRefused(resumed, ErrorCode::Usage, "steps 2 is less than the 4");
+}
+
+TEST_F(MoiceStudy, RefusesToGoOnWithSomethingElse) {
+    (void)take(train(settings("r")));
+    TrainMoiceSettings resumed = settings("r");
+    resumed.resume = true;
+    const auto refusedFor = [&](const std::function<void(TrainMoiceSettings&)>& edit, ErrorCode code,
+                                const std::string& words) {
+        TrainMoiceSettings edited = resumed;
+        edited.steps = 4;
+        edit(edited);
+        expectRefused(edited, code, words);
+    };
+    refusedFor([](auto& s) { s.learningRate = 0.02; }, ErrorCode::Usage, "lr 0.02 is not what the training was begun");
+    refusedFor([](auto& s) { s.threads = 2; }, ErrorCode::Usage, "threads 2 is not");
+    refusedFor([](auto& s) { s.seed = 2; }, ErrorCode::Usage, "seed 2 is not");
+    refusedFor([](auto& s) { s.model.dtype = "bfloat16"; }, ErrorCode::Usage, "dtype \"bfloat16\" is not");
+    test::writeBytes(m_folder / "other.txt", "another text, which is long enough to be one");
+    refusedFor([&](auto& s) { s.text = m_folder / "other.txt"; }, ErrorCode::BadInput, "the text is no longer");
+    refusedFor([&](auto& s) { s.out = m_folder / "none"; }, ErrorCode::BadInput, "there is no checkpoint");
+    const std::string checkpoint = test::readBytes(moiceCheckpointPath(m_folder / "r"));
+    test::writeBytes(moiceCheckpointPath(m_folder / "r"), checkpoint.substr(0, checkpoint.size() / 2));
+    refusedFor([](auto&) {}, ErrorCode::BadInput, "incomplete file");
+}
+
+TEST_F(MoiceStudy, SaysWhatHasNoEffect) {
+    class Warnings final : public ProgressObserver {
+      public:
+        void progressed(const Progress&) override {}
+        void warned(const std::string& message) override { all += message + "\n"; }
+        std::string all;
+    } observer;
+    TrainMoiceSettings all = settings("r");
+    all.topK.reset();
+    all.steps = 1;
+    all.sequencesPerStep = 100;
+    const auto outcome = take(trainMoice(all, observer, {}));
+    EXPECT_EQ(outcome.result["aux_loss_constant"], true);
+    EXPECT_NEAR(outcome.result["curve"][0]["aux_loss"].get<double>(), 7.0, 1e-5);
+    EXPECT_NE(observer.all.find("the auxiliary loss is the constant 7"), std::string::npos) << observer.all;
+    EXPECT_NE(observer.all.find("sequences come again"), std::string::npos) << observer.all;
+    EXPECT_EQ(outcome.result["warnings"].size(), 2u);
+}
+
+TEST_F(MoiceStudy, RefusesSettingsThatMakeNoSense) {
+    const auto refusedFor = [&](const std::function<void(TrainMoiceSettings&)>& edit, const std::string& words) {
+        TrainMoiceSettings edited = settings("r");
+        edit(edited);
+        expectRefused(edited, ErrorCode::Usage, words);
+    };
+    refusedFor([](auto& s) { s.topK = 8; }, "top_k 8");
+    refusedFor([](auto& s) { s.topK = 0; }, "top_k 0");
+    refusedFor([](auto& s) { s.maxLength = 513; }, "max_length 513 is out of range; give 2 to 512");
+    refusedFor([](auto& s) { s.steps = 0; }, "steps 0");
+    EXPECT_FALSE(std::filesystem::exists(moiceCheckpointPath(m_folder / "r")));
+}
+
+TEST_F(MoiceStudy, StoppedBeforeItBegins) {
+    std::stop_source source;
+    source.request_stop();
+    NullObserver nobody;
+    const auto stopped = trainMoice(settings("r"), nobody, source.get_token());
+    ASSERT_FALSE(stopped.has_value());
+    EXPECT_TRUE(model::wasStopped(stopped.error()));
+    EXPECT_FALSE(std::filesystem::exists(moiceCheckpointPath(m_folder / "r")));
+}
+
+}  // namespace
+}  // namespace lpes::studies
