@@ -5,8 +5,8 @@
 #include <variant>
 #include <vector>
 
-/// What the plots show, as plain values: read from the data base by core/studies, drawn by widgets/plots, written as CSV
-/// by core/analysis/plot_csv.h. No plot computes anything itself.
+/// What the plots show, as plain values: read from the data base by core/studies, drawn by widgets/plots, written as
+/// CSV by core/analysis/plot_csv.h. No plot computes anything itself.
 namespace lpes::analysis {
 
 /// Decides colour and dash, never by colour alone (ui.md): baseline grey, current blue, best vermillion.
@@ -18,9 +18,10 @@ struct CurvePlot {
     struct Series {
         std::string name;
         SeriesRole role = SeriesRole::Current;
-        std::vector<double> scales;                            ///< [L], the values really used
-        std::vector<std::pair<double, double>> controlPoints;  ///< (relative depth, scale); empty when there is no curve
-        std::vector<std::pair<double, double>> line;           ///< the curve itself, finely sampled; may be empty
+        std::vector<double> scales;  ///< [L], the values really used
+        std::vector<std::pair<double, double>>
+            controlPoints;                            ///< (relative depth, scale); empty when there is no curve
+        std::vector<std::pair<double, double>> line;  ///< the curve itself, finely sampled; may be empty
     };
     std::vector<Series> series;
     int trainedContext = 0;
@@ -30,7 +31,7 @@ struct CurvePlot {
 struct AccuracyPlot {
     std::string title, subtitle;
     struct Point {
-        std::string label;  ///< position as the user wrote it
+        std::string label;      ///< position as the user wrote it
         double relative = 0.0;  ///< 0 … 1
         int goldIndex = 0;
         std::int64_t n = 0;
@@ -58,14 +59,15 @@ struct ConvergencePlot {
     bool hasBaseline = false;
 };
 
-/// Attention of the last prompt token on each record, for each evidence position.
+/// Attention of the last prompt token, or of all of them, on each record, for each evidence position; the title says
+/// whose.
 struct AttentionPlot {
     std::string title, subtitle;
     struct Position {
         std::string label;
         int goldIndex = 0;
-        std::vector<double> share, meanPerToken;          ///< [records], mean over layers
-        std::vector<std::vector<double>> shareByLayer;    ///< [L][records]
+        std::vector<double> share, meanPerToken;        ///< [records], mean over layers
+        std::vector<std::vector<double>> shareByLayer;  ///< [L][records]
     };
     struct Series {
         std::string name;

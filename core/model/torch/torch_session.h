@@ -30,6 +30,8 @@ class TorchSession final : public ModelSession {
                                 std::stop_token stop) override;
     Result<AttentionProbe> attentionOfLastToken(std::span<const TokenId> prompt, std::span<const TokenSpan> spans,
                                                 const LayerScales& scales, std::stop_token stop) override;
+    Result<AttentionProbe> attentionOfAllTokens(std::span<const TokenId> prompt, std::span<const TokenSpan> spans,
+                                                const LayerScales& scales, std::stop_token stop) override;
     Result<RepresentationComparison> compareRepresentations(std::span<const TokenId> prompt,
                                                             const LayerScales& reference, const LayerScales& scales,
                                                             std::stop_token stop) override;
