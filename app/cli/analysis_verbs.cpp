@@ -62,11 +62,16 @@ struct Deviation {
 };
 
 void addAttentionVerb(CLI::App& app, Action& action) {
-    CLI::App* verb = app.add_subcommand("attn", "Attention of the last prompt token by position, per layer and mean");
+    CLI::App* verb =
+        app.add_subcommand("attn", "Attention of the last prompt token, or of all, by position, per layer and mean");
     auto state = std::make_shared<Attention>(*verb);
     addComputeOptions(state->flags, state->settings.compute);
     addTaskOptions(state->flags, state->settings.task);
     addMethodOptions(state->flags, state->settings.method);
+    state->flags.add("--queries", "WHOSE",
+                     "last: the share that the last prompt token gives to each record; all: for each of its tokens the "
+                     "mean over every later token of what they give to it, summed over the record [last]",
+                     toText(state->settings.queries));
     addDatabaseOption(state->flags, state->verb.database);
     addJsonOption(*verb, state->verb.output);
     addProgressOption(*verb, state->verb.output);

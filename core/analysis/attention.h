@@ -10,7 +10,7 @@
 
 namespace lpes::analysis {
 
-/// The last prompt token's attention in one prompt, as the model's probe gives it (methods.md §4). The spans are the
+/// The attention of a prompt's last token, or of all, as the model's probe gives it (methods.md §4). The spans are the
 /// records in prompt order, then the instruction, then the question: K + 2 columns.
 struct PromptAttention {
     int position = 0;                               ///< ordinal in the run's list of positions

@@ -60,7 +60,8 @@ struct ConvergencePlot {
     bool hasBaseline = false;
 };
 
-/// Attention of the last prompt token on each record, for each evidence position.
+/// Attention of the last prompt token, or of all of them, on each record, for each evidence position; the title says
+/// whose.
 struct AttentionPlot {
     std::string title, subtitle;
     struct Position {

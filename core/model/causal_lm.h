@@ -73,14 +73,19 @@ struct AppliedCheck {
     std::vector<int> probedPositions;
 };
 
-/// The last prompt token's attention, reduced to spans of tokens while it is computed: O(T) memory.
 struct TokenSpan {
     int begin = 0, end = 0;  ///< token indices, end exclusive
 };
+/// A prompt's attention, reduced to spans of tokens while it is computed: O(T) memory. With A_{t,k} the softmax's share
+/// that query t gives to key k (0 for a key that it does not see), mean over heads, tokens counted from 0 (methods.md
+/// §4):
+///   attentionOfLastToken   share = Σ_{k in span} A_{T−1,k}                 all tokens together: 1
+///   attentionOfAllTokens   share = Σ_{k in span} α_k,  α_k = (1/(T−k)) · Σ_{t ≥ k} A_{t,k}   (Gu et al., the measure
+///                          of attention sinks). The mean runs over every later query, also over those whose sliding
+///                          window hides the key. Σ_k (T−k)·α_k = T; the shares themselves add up to no fixed number.
 struct AttentionProbe {
-    /// [L][spans]: Σ over the span of the attention of the last prompt token, mean over heads (methods.md §4)
-    std::vector<std::vector<double>> shareByLayer;
-    std::vector<double> sinkByLayer;  ///< attention to token 0, mean over heads
+    std::vector<std::vector<double>> shareByLayer;  ///< [L][spans]
+    std::vector<double> sinkByLayer;                ///< [L] of token 0 alone
 };
 
 /// ∂(mean answer NLL)/∂s_h.
@@ -142,6 +147,13 @@ class ModelSession {
     /// Attention of the last token of `prompt` by spans (last-row attention only, softmax in float32).
     /// This and the calls below: Unsupported for methods that have several attentions or several passes.
     [[nodiscard]] virtual Result<AttentionProbe> attentionOfLastToken(std::span<const TokenId> prompt,
+                                                                      std::span<const TokenSpan> spans,
+                                                                      const PositionMethod& method,
+                                                                      std::stop_token stop = {}) = 0;
+
+    /// Attention of all tokens of `prompt` by spans: what each key receives from the queries that come after it. Scores
+    /// exist in blocks of rows; softmax in float32. Time grows with the square of the prompt, beyond the prefill's own.
+    [[nodiscard]] virtual Result<AttentionProbe> attentionOfAllTokens(std::span<const TokenId> prompt,
                                                                       std::span<const TokenSpan> spans,
                                                                       const PositionMethod& method,
                                                                       std::stop_token stop = {}) = 0;

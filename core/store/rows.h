@@ -104,9 +104,10 @@ struct PositionRow {
     double accuracy = 0.0, ciLow = 0.0, ciHigh = 1.0, answerNll = 0.0;
 };
 
-/// Attention of the last prompt token, mean over items. layer −1 is the mean over layers; spans ≥ 0 are records in
-/// prompt order. Three rows per variant stand for all positions together (position −1, label "all", layer −1): span −1
-/// is the sink (token 0), −2 the instruction, −3 the question. meanPerToken is NaN (NULL) where it is not kept.
+/// Attention of the last prompt token, or of all (the run's setting `queries`), mean over items. layer −1 is the mean
+/// over layers; spans ≥ 0 are records in prompt order. Three rows per variant stand for all positions together
+/// (position −1, label "all", layer −1): span −1 is the sink (token 0), −2 the instruction, −3 the question.
+/// meanPerToken is NaN (NULL) where it is not kept.
 struct AttentionRow {
     std::int64_t variantId = 0;
     int position = 0;

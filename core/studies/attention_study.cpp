@@ -35,6 +35,8 @@ json attentionJson(const analysis::AttentionSummary& summary) {
 
 Result<StudyOutcome> runAttention(const AttentionSettings& settings, store::StoreWriter& store,
                                   ProgressObserver& observer, std::stop_token stop) {
+    const auto queries = parseAttentionQueries(settings.queries);
+    if (!queries) return fail(queries.error());
     const auto prepared = prepareMethod(settings.method, settings.compute, settings.task, 20, observer, stop);
     if (!prepared) return fail(prepared.error());
     const auto& [bench, method, plan] = *prepared;
@@ -59,7 +61,7 @@ Result<StudyOutcome> runAttention(const AttentionSettings& settings, store::Stor
             return fail(applied.error());
         progress.setTotal(plan.prompts());
         progress.setStage("attention by position");
-        auto summary = probeAttention(*session, plan, bench.task.labels, method, progress, stop);
+        auto summary = probeAttention(*session, plan, bench.task.labels, method, *queries, progress, stop);
         if (!summary) return fail(summary.error());
         if (auto done = store.recordAttention(*runId, attentionRows(*summary, *variant)); !done)
             return fail(done.error());
@@ -68,6 +70,7 @@ Result<StudyOutcome> runAttention(const AttentionSettings& settings, store::Stor
                                {"state", "finished"},
                                {"model", settings.compute.model},
                                {"method", method.text},
+                               {"queries", settings.queries},
                                {"task", settings.task.task},
                                {"data", bench.task.dataset.name},
                                {"items", plan.itemsRun()},

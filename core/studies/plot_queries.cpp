@@ -123,7 +123,8 @@ Result<analysis::PlotData> attentionPlot(store::StoreReader& store, const RunVie
     auto rows = store.attention(view.run.id);
     if (!rows) return fail(rows.error());
     analysis::AttentionPlot plot;
-    plot.title = "Attention of the last prompt token by record";
+    const bool ofAll = settingOr<std::string>(view.settings, "queries", "last") == "all";
+    plot.title = ofAll ? "Attention of all prompt tokens by record" : "Attention of the last prompt token by record";
     plot.subtitle = view.subtitle(0);
     const std::string positions = settingOr<std::string>(view.settings, "positions", "");
     for (const store::VariantRow& variant : view.variants) {

@@ -1,5 +1,7 @@
 #include "core/studies/probe_study.h"
 
+#include <fmt/format.h>
+
 #include <limits>
 
 namespace lpes::studies {
@@ -12,10 +14,19 @@ bool usedForDeviation(const PromptPlan::Entry& entry) {
 
 }  // namespace
 
+Result<AttentionQueries> parseAttentionQueries(const std::string& text) {
+    if (text == "last") return AttentionQueries::LastToken;
+    if (text == "all") return AttentionQueries::AllTokens;
+    return fail(ErrorCode::Usage,
+                fmt::format("'{}' does not say whose attention is asked for; use last (the prompt's last token) or all "
+                            "(every token)",
+                            text));
+}
+
 Result<analysis::AttentionSummary> probeAttention(model::ModelSession& session, const PromptPlan& plan,
                                                   std::span<const std::string> labels,
-                                                  const rope::PositionMethod& method, ChunkObserver& observer,
-                                                  std::stop_token stop) {
+                                                  const rope::PositionMethod& method, AttentionQueries queries,
+                                                  ChunkObserver& observer, std::stop_token stop) {
     std::vector<analysis::PromptAttention> prompts;
     for (const PromptPlan::Entry& entry : plan.entries()) {
         if (entry.tooLong) continue;
@@ -23,7 +34,9 @@ Result<analysis::AttentionSummary> probeAttention(model::ModelSession& session, 
         for (const auto& [begin, end] : entry.tokens.records) spans.push_back({begin, end});
         spans.push_back({entry.tokens.instruction.first, entry.tokens.instruction.second});
         spans.push_back({entry.tokens.question.first, entry.tokens.question.second});
-        auto probe = session.attentionOfLastToken(entry.tokens.prompt, spans, method, stop);
+        auto probe = queries == AttentionQueries::LastToken
+                         ? session.attentionOfLastToken(entry.tokens.prompt, spans, method, stop)
+                         : session.attentionOfAllTokens(entry.tokens.prompt, spans, method, stop);
         if (!probe) return fail(probe.error());
         analysis::PromptAttention prompt;
         prompt.position = entry.position;

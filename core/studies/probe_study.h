@@ -16,11 +16,16 @@
 /// (methods.md §4). Used by `attn`, `deviation` and at the end of a search.
 namespace lpes::studies {
 
-/// Attention of the last token of every prompt of the plan. `observer` is told after each prompt.
+enum class AttentionQueries { LastToken, AllTokens };
+/// "last" or "all"; Usage for anything else.
+[[nodiscard]] Result<AttentionQueries> parseAttentionQueries(const std::string& text);
+
+/// Attention by spans in every prompt of the plan (model::AttentionProbe). `observer` is told after each prompt.
 [[nodiscard]] Result<analysis::AttentionSummary> probeAttention(model::ModelSession& session, const PromptPlan& plan,
                                                                 std::span<const std::string> labels,
                                                                 const rope::PositionMethod& method,
-                                                                ChunkObserver& observer, std::stop_token stop);
+                                                                AttentionQueries queries, ChunkObserver& observer,
+                                                                std::stop_token stop);
 
 /// Hidden states under `method` against those without a profile, on each item's prompt at the first position.
 [[nodiscard]] Result<analysis::DeviationSummary> probeDeviation(model::ModelSession& session, const PromptPlan& plan,

@@ -197,10 +197,11 @@ std::string profileTable(const json& result) {
 std::string measuredTables(store::StoreReader& store, const store::RunRow& run) {
     std::string html;
     if (const auto data = plotData(store, run, "attention")) {
-        html +=
-            "<h2>Attention on the record that holds the answer</h2>\n<table><thead><tr><th>method</th><th>position</th>"
-            "<th>record</th><th>share</th><th>mean per token</th></tr></thead><tbody>\n";
-        for (const auto& series : std::get<analysis::AttentionPlot>(*data).series) {
+        const auto& plot = std::get<analysis::AttentionPlot>(*data);
+        html += "<h2>Attention on the record that holds the answer</h2>\n<p>" + escape(plot.title) +
+                "</p>\n<table><thead><tr><th>method</th><th>position</th><th>record</th><th>share</th><th>mean per "
+                "token</th></tr></thead><tbody>\n";
+        for (const auto& series : plot.series) {
             for (const auto& position : series.positions) {
                 const auto gold = static_cast<std::size_t>(position.goldIndex);
                 if (gold >= position.share.size()) continue;

@@ -167,7 +167,7 @@ json toJson(const SearchRunSettings& settings) {
 json toJson(const AttentionSettings& settings) {
     json plain = computeJson(settings.compute);
     plain.update(toJson(settings.task));
-    plain["method"] = settings.method;
+    plain.update({{"method", settings.method}, {"queries", settings.queries}});
     return withOrigins(plain, settings.origins);
 }
 

@@ -58,6 +58,7 @@ struct AttentionSettings {
     ComputeSettings compute;
     TaskSpec task;
     std::string method = "baseline";
+    std::string queries = "last";  ///< whose attention: of the "last" prompt token, or of "all" (AttentionProbe)
     std::map<std::string, std::string> origins;
 };
 

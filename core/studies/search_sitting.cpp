@@ -165,8 +165,8 @@ Result<void> SearchSitting::probe(const SplitResult& baseline, const SplitResult
     if (!plan) return fail(plan.error());
     const rope::LayerScales none;
     for (const auto& [split, scales] : {std::pair{&baseline, &none}, std::pair{&best, &winnerScales}}) {
-        auto attention =
-            probeAttention(m_fitness.session(0), *plan, m_prepared.bench.task.labels, *scales, m_progress, stop);
+        auto attention = probeAttention(m_fitness.session(0), *plan, m_prepared.bench.task.labels, *scales,
+                                        AttentionQueries::LastToken, m_progress, stop);
         if (!attention) return fail(attention.error());
         auto done = m_store.recordAttention(m_runId, attentionRows(*attention, split->variantId));
         if (!done) return fail(done.error());

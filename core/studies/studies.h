@@ -56,7 +56,7 @@ struct StudyOutcome {
 /// `search --dry-run`: effective settings, prompts, tokens and memory, without loading weights or writing anything.
 [[nodiscard]] Result<nlohmann::json> planSearch(const SearchRunSettings& settings);
 
-/// `attn`: attention by position of one method.
+/// `attn`: attention by position of one method. Usage for `queries` that are neither "last" nor "all".
 [[nodiscard]] Result<StudyOutcome> runAttention(const AttentionSettings& settings, store::StoreWriter& store,
                                                 ProgressObserver& observer, std::stop_token stop);
 

@@ -159,12 +159,29 @@ TEST_F(RunVerbs, AttentionAndDeviationPrintTheirObjects) {
     for (const char* key : {"positions", "layers", "sink", "instruction_share", "question_share"}) {
         EXPECT_TRUE(attention.json().contains(key)) << key;
     }
+    EXPECT_EQ(attention.json()["queries"], "last");
     ASSERT_EQ(run({"profile", "new", "--model", model(), "--points", "0:1.2,1:0.8", "--out", file("p.json")}).code, 0);
     const Finished deviation = run(task("deviation", {"--limit", "2", "--profile", file("p.json")}));
     ASSERT_EQ(deviation.code, 0) << deviation.err;
     EXPECT_EQ(deviation.json()["variants"].size(), 3u);
     EXPECT_EQ(deviation.json()["variants"][0]["layers"].size(), 3u);
     EXPECT_EQ(run(task("deviation", {"--limit", "2"})).code, 2);
+}
+
+TEST_F(RunVerbs, AttentionOfAllTokensIsAnotherMeasureAndSaysSo) {
+    const Finished last = run(task("attn", {"--limit", "2"})),
+                   all = run(task("attn", {"--limit", "2", "--queries", "all"}));
+    ASSERT_EQ(last.code, 0) << last.err;
+    ASSERT_EQ(all.code, 0) << all.err;
+    const json ofLast = last.json(), ofAll = all.json();
+    EXPECT_EQ(ofAll["queries"], "all");
+    EXPECT_EQ(ofAll["settings"]["queries"], (json{{"value", "all"}, {"origin", "flag"}}));
+    EXPECT_EQ(ofLast["settings"]["queries"], (json{{"value", "last"}, {"origin", "default"}}));
+    EXPECT_EQ(ofAll["positions"].size(), ofLast["positions"].size());
+    EXPECT_NE(ofAll["positions"][0]["spans"][0]["share"], ofLast["positions"][0]["spans"][0]["share"]);
+    const Finished refused = run(task("attn", {"--limit", "2", "--queries", "first"}));
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_THAT(refused.err, HasSubstr("'first'"));
 }
 
 TEST_F(RunVerbs, ClosedStandardOutputDoesNotReachTheDataBase) {

@@ -9,6 +9,7 @@
 // --device cpu runs the references in the kernels' place, which checks this program where there is no GPU.
 // Exit code 0 when all was measured, 4 when there is no GPU (the reason is printed), 1 when a comparison failed.
 #include <ATen/ATen.h>
+#include <c10/core/DeviceGuard.h>
 #include <c10/core/InferenceMode.h>
 
 #include <CLI/CLI.hpp>
@@ -318,6 +319,13 @@ int main(int argc, char** argv) {
         }
     }
     const std::string problem = kernelsProblem(bench);
+    // Our kernels run on the current device, LibTorch's and ours being the same one.
+    const c10::OptionalDeviceGuard current(bench.at().is_cuda() ? std::optional(bench.at()) : std::nullopt);
+    if (bench.at().is_cuda() && problem.empty()) {
+        if (const auto status = cuda::useDevice(bench.at().index()); !status.ok()) {
+            return std::printf("no GPU: %s\n", status.message().c_str()), 4;
+        }
+    }
     const struct {
         const char* name;
         void (*run)(Bench&);

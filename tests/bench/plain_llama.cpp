@@ -23,6 +23,40 @@ cuda::DataType dataType(at::ScalarType type) {
                                : cuda::DataType::BFloat16;
 }
 
+struct Table {
+    at::Tensor cos, sin;            ///< [N, D/2]
+    at::Tensor wholeCos, wholeSin;  ///< [N, 1, D] both halves alike
+};
+
+/// Tables of cos and sin for every scale that comes.
+class TablesOfScales {
+  public:
+    TablesOfScales(const model::ModelConfig& config, std::int64_t tokens, at::ScalarType type, at::Device device)
+        : m_frequencies(rope::inverseFrequencies(config.rope, static_cast<int>(tokens))),
+          m_tokens(tokens),
+          m_type(type),
+          m_device(device) {}
+    [[nodiscard]] const Table& of(double scale) const {
+        Table& table = (*m_tables)[scale];
+        if (!table.cos.defined()) {
+            const auto values = rope::positionTable(m_frequencies, scale, 0, static_cast<int>(m_tokens));
+            const auto placed = [&](const std::vector<float>& half) {
+                return at::tensor(half).view({m_tokens, -1}).to(m_device, m_type);
+            };
+            const at::Tensor cos = placed(values.cos), sin = placed(values.sin);
+            table = {cos, sin, at::cat({cos, cos}, 1).unsqueeze(1), at::cat({sin, sin}, 1).unsqueeze(1)};
+        }
+        return table;
+    }
+
+  private:
+    std::vector<double> m_frequencies;
+    std::int64_t m_tokens;
+    at::ScalarType m_type;
+    at::Device m_device;
+    std::shared_ptr<std::map<double, Table>> m_tables = std::make_shared<std::map<double, Table>>();
+};
+
 }  // namespace
 
 PlainModel randomModel(const model::ModelConfig& config, at::ScalarType type, at::Device device) {
@@ -50,48 +84,35 @@ PlainModel randomModel(const model::ModelConfig& config, at::ScalarType type, at
 }
 
 Rotation plainRotation(const model::ModelConfig& config, std::int64_t tokens, at::ScalarType type, at::Device device) {
-    struct Table {
-        at::Tensor cos, sin;
-    };
-    auto tables = std::make_shared<std::map<double, Table>>();
-    const std::vector<double> frequencies = rope::inverseFrequencies(config.rope, static_cast<int>(tokens));
+    const TablesOfScales tables(config, tokens, type, device);
     const std::int64_t heads = config.numHeads + config.numKvHeads, headDim = config.headDim;
     return [=](at::Tensor& qkv, double scale) {
-        Table& table = (*tables)[scale];
-        if (!table.cos.defined()) {
-            const rope::PositionTable values = rope::positionTable(frequencies, scale, 0, static_cast<int>(tokens));
-            const auto whole = [&](const std::vector<float>& half) {
-                const at::Tensor rows = at::tensor(half).view({tokens, 1, headDim / 2}).to(device, type);
-                return at::cat({rows, rows}, 2);
-            };
-            table = {whole(values.cos), whole(values.sin)};
-        }
+        const Table& table = tables.of(scale);
         const at::Tensor both = qkv.narrow(1, 0, heads * headDim).view({tokens, heads, headDim});
         const auto halves = both.chunk(2, 2);
         const at::Tensor turned = at::cat({-halves[1], halves[0]}, 2);
-        both.copy_(both * table.cos + turned * table.sin);
+        both.copy_(both * table.wholeCos + turned * table.wholeSin);
     };
 }
 
 Rotation ownRotation(const model::ModelConfig& config, std::int64_t tokens, at::ScalarType type, at::Device device) {
-    const at::Tensor positions = at::arange(tokens, at::kInt).to(device);
-    const at::Tensor frequencies =
-        at::tensor(rope::inverseFrequencies(config.rope, static_cast<int>(tokens)), at::kDouble).to(device);
+    const TablesOfScales tables(config, tokens, type, device);
     return [=](at::Tensor& qkv, double scale) {
+        const Table& table = tables.of(scale);
         cuda::RopeTask task;
         task.type = dataType(type);
         task.rows = tokens;
         task.headDim = task.rotaryDim = config.headDim;
-        task.q = qkv.data_ptr();
-        task.k = static_cast<char*>(qkv.data_ptr()) +
-                 static_cast<std::int64_t>(qkv.element_size()) * config.numHeads * config.headDim;
-        task.qRowStride = task.kRowStride = qkv.stride(0);
-        task.qHeads = config.numHeads;
-        task.kHeads = config.numKvHeads;
-        task.positions = positions.const_data_ptr<std::int32_t>();
-        task.inverseFrequencies = frequencies.const_data_ptr<double>();
-        task.scale = scale;
-        must(device.is_cpu() ? cuda::ropeInPlaceCpu(task) : cuda::ropeInPlace(task, nullptr));
+        const auto inPlace = [&](std::int64_t firstHead, int heads) {
+            void* data =
+                static_cast<char*>(qkv.data_ptr()) + qkv.element_size() * firstHead * std::int64_t{config.headDim};
+            return cuda::RopeHeads{data, qkv.stride(0), heads, data, config.headDim, qkv.stride(0)};
+        };
+        task.q = inPlace(0, config.numHeads);
+        task.k = inPlace(config.numHeads, config.numKvHeads);
+        task.cos = table.cos.const_data_ptr();
+        task.sin = table.sin.const_data_ptr();
+        must(device.is_cpu() ? cuda::applyRopeCpu(task) : cuda::applyRope(task, nullptr));
     };
 }
 

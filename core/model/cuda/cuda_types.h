@@ -30,8 +30,13 @@ class Status {
 
 /// Empty when the kernels of this build can run on CUDA device `device`. Otherwise why not, as a part of a sentence:
 /// "this build was configured without nvcc", "CUDA driver version is insufficient for CUDA runtime version".
-/// Starts the CUDA runtime; thread-safe.
+/// Starts the CUDA runtime, and leaves the calling thread's current device as it is; thread-safe.
 [[nodiscard]] std::string kernelsProblem(int device = 0);
+
+/// Makes `device` current for this thread's calls of this library. Our CUDA runtime is not LibTorch's, but what is
+/// current in the driver is one and the same: whoever shares the thread with LibTorch first lets LibTorch make the same
+/// device current, and gives it back through LibTorch.
+[[nodiscard]] Status useDevice(int device);
 
 /// Waits for everything that was put on the stream (a cudaStream_t; nullptr is the default stream), and says what went
 /// wrong meanwhile.

@@ -15,17 +15,17 @@ template <class T>
 void launch(const RopeTask& task, cudaStream_t stream) {
     const dim3 grid(static_cast<unsigned>(ropeBlocks(task)));
     if (ropeVectorized(task)) {
-        ropeKernel<T, 16 / sizeof(T)><<<grid, kRopeThreads, ropeSharedBytes(task), stream>>>(task);
+        ropeKernel<T, 16 / sizeof(T)><<<grid, kRopeThreads, 0, stream>>>(task);
     } else {
-        ropeKernel<T, 1><<<grid, kRopeThreads, ropeSharedBytes(task), stream>>>(task);
+        ropeKernel<T, 1><<<grid, kRopeThreads, 0, stream>>>(task);
     }
 }
 
 }  // namespace
 
-Status ropeInPlace(const RopeTask& task, void* stream) {
+Status applyRope(const RopeTask& task, void* stream) {
     Status status = checkTask(task);
-    if (!status.ok() || task.rows == 0 || task.qHeads + task.kHeads == 0) return status;
+    if (!status.ok() || task.rows == 0 || task.q.heads + task.k.heads + task.v.heads == 0) return status;
     const auto queue = static_cast<cudaStream_t>(stream);
     switch (task.type) {
         case DataType::Float32:

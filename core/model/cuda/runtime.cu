@@ -1,4 +1,5 @@
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "core/model/cuda/device_buffer.h"
@@ -9,9 +10,7 @@ namespace {
 
 __global__ void nothing() {}
 
-}  // namespace
-
-std::string kernelsProblem(int device) {
+std::string problemOn(int device) {
     int driver = 0;
     if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) return "there is no NVIDIA driver";
     int count = 0;
@@ -20,17 +19,26 @@ std::string kernelsProblem(int device) {
         return "there is no CUDA device " + std::to_string(device) + " (devices: " + std::to_string(count) + ")";
     }
     cudaFuncAttributes attributes;
-    int before = 0;
-    if (error == cudaSuccess) error = cudaGetDevice(&before);
     if (error == cudaSuccess) error = cudaSetDevice(device);
     // Fails where the build has no machine code that this GPU can run.
-    if (error == cudaSuccess) {
-        error = cudaFuncGetAttributes(&attributes, nothing);
-        cudaSetDevice(before);
-    }
+    if (error == cudaSuccess) error = cudaFuncGetAttributes(&attributes, nothing);
     if (error == cudaSuccess) return {};
     cudaGetLastError();  // the next launch is not to be blamed for it
     return cudaGetErrorString(error);
+}
+
+}  // namespace
+
+std::string kernelsProblem(int device) {
+    std::string problem;
+    // On a thread of its own: asking makes the device current, and the caller's may be another one, which LibTorch's
+    // runtime believes to be current as well.
+    std::thread([&] { problem = problemOn(device); }).join();
+    return problem;
+}
+
+Status useDevice(int device) {
+    return outcome(cudaSetDevice(device), "becoming the current device");
 }
 
 Status synchronize(void* stream) {

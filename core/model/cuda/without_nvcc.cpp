@@ -18,7 +18,10 @@ std::string kernelsProblem(int) {
 Status synchronize(void*) {
     return Status::failure(kReason);
 }
-Status ropeInPlace(const RopeTask&, void*) {
+Status useDevice(int) {
+    return Status::failure(kReason);
+}
+Status applyRope(const RopeTask&, void*) {
     return Status::failure(kReason);
 }
 Status columnSums(const ColumnSumsTask&, void*, void*) {

@@ -4,11 +4,11 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <vector>
 
 #include "core/model/torch/kernels.h"
+#include "core/model/torch/share_blocks.h"
 #include "core/model/torch/tile_attention.h"
 #include "core/model/torch/tile_product.h"
 
@@ -32,33 +32,17 @@ AttentionWay wayFor(const at::Tensor& q) {
     return AttentionWay::LibTorch;
 }
 
-/// Scores that the written-out way holds at a time, of all heads together.
-constexpr std::int64_t kMostScores = std::int64_t{1} << 24;
-constexpr std::int64_t kMostWrittenQueries = 256;
-
 /// One part: q [H, N, D], k, v [K, M, D] → out [N, H·D].
 void writtenAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionRule& rule,
                       const at::Tensor& out) {
     const std::int64_t heads = q.size(0), queries = q.size(1), headDim = q.size(2);
-    const std::int64_t kvHeads = k.size(0), keys = k.size(1), group = heads / kvHeads, past = keys - queries;
-    const std::int64_t widest = rule.window > 0 ? std::min(keys, rule.window + kMostWrittenQueries) : keys;
-    const std::int64_t block = std::clamp<std::int64_t>(kMostScores / (heads * widest), 1, kMostWrittenQueries);
+    const std::int64_t kvHeads = k.size(0), group = heads / kvHeads;
     const at::Tensor result = out.view({queries, kvHeads, group, headDim});
-    for (std::int64_t first = 0; first < queries; first += block) {
-        const std::int64_t rows = std::min(block, queries - first);
-        const std::int64_t begin = rule.firstKey(past + first), end = past + first + rows;
-        const auto seen = [&](const at::Tensor& all) { return all.narrow(1, begin, end - begin).to(at::kFloat); };
-        const at::Tensor grouped =
-            q.narrow(1, first, rows).to(at::kFloat).reshape({kvHeads, group * rows, headDim}) * rule.scale;
-        const at::Tensor scores = softcapped(at::bmm(grouped, seen(k).transpose(1, 2)), rule.softcap);
-        // Row i of the block sees its keys up to past + first + i, which is column (past + first − begin) + i.
-        const std::int64_t diagonal = past + first - begin;
-        at::Tensor hidden = at::ones({rows, end - begin}, q.options().dtype(at::kBool)).triu(diagonal + 1);
-        if (rule.window > 0) hidden.logical_or_(at::ones_like(hidden).tril(diagonal - rule.window));
-        scores.view({kvHeads, group, rows, end - begin}).masked_fill_(hidden, -std::numeric_limits<double>::infinity());
-        const at::Tensor blockResult = at::bmm(at::softmax(scores, -1), seen(v));
-        result.narrow(0, first, rows).copy_(blockResult.view({kvHeads, group, rows, headDim}).permute({2, 0, 1, 3}));
-    }
+    forShareBlocks(q, k, rule, [&](const ShareBlock& block) {
+        const at::Tensor seen = v.narrow(1, block.firstKey, block.keys).to(at::kFloat);
+        const at::Tensor blockResult = at::bmm(block.shares, seen).view({kvHeads, group, block.queries, headDim});
+        result.narrow(0, block.firstQuery, block.queries).copy_(blockResult.permute({2, 0, 1, 3}));
+    });
 }
 
 /// As writtenAttention, where neither a cap nor a window matters.
@@ -67,12 +51,19 @@ void fusedAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& 
     const std::int64_t heads = q.size(0), queries = q.size(1), headDim = q.size(2);
     const std::int64_t kvHeads = k.size(0), keys = k.size(1), group = heads / kvHeads;
     std::optional<at::Tensor> mask;
-    if (queries < keys) {
+    // A single query sees every key: with a mask a GPU would leave its fused kernels.
+    if (queries < keys && queries > 1) {
         // LibTorch's causal flag aligns the mask with the first key; here the queries are the last ones.
         mask = at::ones({queries, keys}, q.options().dtype(at::kBool)).tril(keys - queries);
     }
-    const at::Tensor result = at::scaled_dot_product_attention(q.unsqueeze(0), k.unsqueeze(0), v.unsqueeze(0), mask,
-                                                               0.0, !mask.has_value(), scale, group > 1);
+    // On a GPU grouped heads are known to the fused kernel for 16 bits alone; float32 with groups would be written out,
+    // with all scores at once.
+    const bool repeats = group > 1 && !q.is_cpu() && q.scalar_type() == at::kFloat;
+    const auto heldBy = [&](const at::Tensor& all) {
+        return (repeats ? all.repeat_interleave(group, 0) : all).unsqueeze(0);
+    };
+    const at::Tensor result = at::scaled_dot_product_attention(q.unsqueeze(0), heldBy(k), heldBy(v), mask, 0.0,
+                                                               queries == keys, scale, group > 1 && !repeats);
     out.view({queries, heads, headDim}).copy_(result.squeeze(0).transpose(0, 1));
 }
 

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <span>
+#include <stop_token>
 
 #include "core/model/causal_lm.h"
 #include "core/model/torch/attention_rule.h"
@@ -13,5 +14,10 @@ namespace lpes::model {
 /// and the layer's rule.
 void probeLastRow(const at::Tensor& queries, const at::Tensor& keys, const AttentionRule& rule,
                   std::span<const TokenSpan> spans, AttentionProbe& probe);
+
+/// The same for the mean over all queries from each key on (ModelSession::attentionOfAllTokens): queries and keys of
+/// the same T tokens. Throws StopRequested.
+void probeAllRows(const at::Tensor& queries, const at::Tensor& keys, const AttentionRule& rule,
+                  std::span<const TokenSpan> spans, const std::stop_token& stop, AttentionProbe& probe);
 
 }  // namespace lpes::model

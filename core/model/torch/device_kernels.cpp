@@ -2,6 +2,11 @@
 
 #include <ATen/ATen.h>
 
+#include <vector>
+
+#include "core/model/torch/own_kernels.h"
+#include "core/model/torch/table_rows.h"
+
 namespace lpes::model::device_kernels {
 
 at::Tensor normed(const at::Tensor& x, const at::Tensor& weight, double eps) {
@@ -27,33 +32,33 @@ void gatedActivation(Activation activation, const at::Tensor& gate, const at::Te
                 up);
 }
 
+at::Tensor rotated(const at::Tensor& heads, const at::Tensor& cos, const at::Tensor& sin) {
+    const std::int64_t half = cos.size(1), passing = heads.size(-1) - 2 * half;
+    const at::Tensor first = heads.narrow(-1, 0, half), second = heads.narrow(-1, half, half);
+    std::vector<at::Tensor> parts{first * cos - second * sin, second * cos + first * sin};
+    if (passing > 0) parts.push_back(heads.narrow(-1, 2 * half, passing));
+    return at::cat(parts, -1);
+}
+
 void rotateAndSplit(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const RotaryTable& table,
                     std::span<const std::int32_t> tableRows, const at::Tensor& qOut, const at::Tensor& kOut,
                     const at::Tensor& vOut) {
-    const std::int64_t headDim = qOut.size(2), half = table.cos.size(1);
+    // The kernel's reference on the CPU is for its tests alone; methods with a table per head turn one head at a time.
+    const bool whole = qOut.size(0) > 0 && kOut.size(0) > 0 && vOut.size(0) > 0;
+    if (!q.is_cpu() && whole && own_kernels::rotateAndSplit(q, k, v, table, tableRows, qOut, kOut, vOut)) return;
     at::Tensor cos, sin;
-    const bool consecutive = tableRows.back() - tableRows.front() + 1 == static_cast<std::int64_t>(tableRows.size());
-    if (consecutive) {
-        cos = table.cos.narrow(0, tableRows.front(), q.size(0));
-        sin = table.sin.narrow(0, tableRows.front(), q.size(0));
+    if (const auto first = firstOfConsecutive(tableRows)) {
+        cos = table.cos.narrow(0, *first, q.size(0));
+        sin = table.sin.narrow(0, *first, q.size(0));
     } else {
-        const at::Tensor rows =
-            at::tensor(std::vector<std::int64_t>(tableRows.begin(), tableRows.end()), at::kLong).to(q.device());
+        const at::Tensor rows = rowsOn(q.device(), tableRows);
         cos = table.cos.index_select(0, rows);
         sin = table.sin.index_select(0, rows);
     }
-    const auto rotate = [&](const at::Tensor& in, const at::Tensor& out) {
-        const at::Tensor heads = in.unflatten(1, {-1, headDim}).transpose(0, 1);
-        const at::Tensor a = heads.narrow(2, 0, half), b = heads.narrow(2, half, half);
-        out.narrow(2, 0, half).copy_(a * cos - b * sin);
-        out.narrow(2, half, half).copy_(b * cos + a * sin);
-        if (2 * half < headDim) {
-            out.narrow(2, 2 * half, headDim - 2 * half).copy_(heads.narrow(2, 2 * half, headDim - 2 * half));
-        }
-    };
-    rotate(q, qOut);
-    rotate(k, kOut);
-    vOut.copy_(v.unflatten(1, {-1, headDim}).transpose(0, 1));
+    const auto byHead = [&](const at::Tensor& rows) { return rows.unflatten(1, {-1, qOut.size(2)}).transpose(0, 1); };
+    if (qOut.size(0) > 0) qOut.copy_(rotated(byHead(q), cos, sin));
+    if (kOut.size(0) > 0) kOut.copy_(rotated(byHead(k), cos, sin));
+    if (vOut.size(0) > 0) vOut.copy_(byHead(v));
 }
 
 }  // namespace lpes::model::device_kernels

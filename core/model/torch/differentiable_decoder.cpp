@@ -42,11 +42,7 @@ at::Tensor embedded(const ModelConfig& config, const DecoderWeights& weights, st
 
 at::Tensor rotated(const at::Tensor& rows, std::int64_t headDim, const at::Tensor& cos, const at::Tensor& sin) {
     const at::Tensor heads = rows.view({rows.size(0), -1, headDim}).transpose(0, 1).to(at::kFloat);
-    const std::int64_t half = cos.size(1);
-    const at::Tensor first = heads.narrow(2, 0, half), second = heads.narrow(2, half, half);
-    std::vector<at::Tensor> parts{first * cos - second * sin, second * cos + first * sin};
-    if (2 * half < headDim) parts.push_back(heads.narrow(2, 2 * half, headDim - 2 * half));
-    return at::cat(parts, 2).to(rows.scalar_type()).unsqueeze(0);
+    return device_kernels::rotated(heads, cos, sin).to(rows.scalar_type()).unsqueeze(0);
 }
 
 at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionRule& rule) {

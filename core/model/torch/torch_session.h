@@ -31,6 +31,8 @@ class TorchSession final : public ModelSession {
                                 std::stop_token stop) override;
     Result<AttentionProbe> attentionOfLastToken(std::span<const TokenId> prompt, std::span<const TokenSpan> spans,
                                                 const PositionMethod& method, std::stop_token stop) override;
+    Result<AttentionProbe> attentionOfAllTokens(std::span<const TokenId> prompt, std::span<const TokenSpan> spans,
+                                                const PositionMethod& method, std::stop_token stop) override;
     Result<RepresentationComparison> compareRepresentations(std::span<const TokenId> prompt,
                                                             const PositionMethod& reference,
                                                             const PositionMethod& method,

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <numbers>
+#include <functional>
 
 #include "core/model/cuda/device_buffer.h"
 #include "core/model/cuda/rope_body.h"
@@ -25,87 +25,151 @@ const Shape kShapes[] = {
     {6, 3, 1, 64, 64, 320, 1}, {4, 8, 0, 256, 256, 2048, 0}, {13, 1, 3, 96, 48, 500, 4},   {300, 9, 3, 64, 64, 960, 0},
 };
 
+/// Tables of some 350 rows.
+constexpr std::int64_t kTableRows = 353;
+
 template <class T>
-class RopeInPlace : public ::testing::Test {
+class Rope : public ::testing::Test {
   protected:
-    /// A task over `fused`, which holds q's and k's heads side by side in every row.
-    RopeTask task(const Shape& shape, std::int32_t firstPosition) {
+    /// A task over `fused`, which holds q's, k's and v's heads side by side in every row. `laidOut`: by head into
+    /// `target` with room between heads and rows, values as well; else in place. `scattered`: rows of the table in no
+    /// order.
+    RopeTask task(const Shape& shape, bool laidOut, bool scattered) {
         fused = numbers<T>(static_cast<std::size_t>(shape.shift + shape.rows * shape.rowStride), 7);
-        positions.clear();
+        tableRows.clear();
         for (std::int64_t row = 0; row < shape.rows; ++row) {
-            positions.push_back(firstPosition + static_cast<std::int32_t>(row * 3 % shape.rows));
+            tableRows.push_back(static_cast<std::int32_t>((row * 37 + 11) % kTableRows));
         }
-        frequencies.clear();
-        for (int i = 0; i < shape.rotaryDim / 2; ++i) {
-            frequencies.push_back(std::pow(500000.0, -2.0 * i / shape.rotaryDim));
+        const int half = shape.rotaryDim / 2;
+        cos.clear();
+        sin.clear();
+        for (std::int64_t row = 0; row < kTableRows; ++row) {
+            for (int i = 0; i < half; ++i) {
+                const double angle = static_cast<double>(row) / 1.3 * std::pow(500000.0, -2.0 * i / shape.rotaryDim);
+                cos.push_back(fromFloat<T>(static_cast<float>(std::cos(angle))));
+                sin.push_back(fromFloat<T>(static_cast<float>(std::sin(angle))));
+            }
         }
         RopeTask t;
         t.type = typeOf<T>();
         t.rows = shape.rows;
         t.headDim = shape.headDim;
         t.rotaryDim = shape.rotaryDim;
-        t.q = fused.data() + shape.shift;
-        t.k = shape.kHeads == 0 ? nullptr : fused.data() + shape.shift + shape.qHeads * shape.headDim;
-        t.qRowStride = t.kRowStride = shape.rowStride;
-        t.qHeads = shape.qHeads;
-        t.kHeads = shape.kHeads;
-        t.positions = positions.data();
-        t.inverseFrequencies = frequencies.data();
-        t.scale = 1.3;
+        t.cos = cos.data();
+        t.sin = sin.data();
+        t.firstTableRow = 20;
+        if (scattered) t.tableRows = tableRows.data();
+        T* const data = fused.data() + shape.shift;
+        const std::int64_t kFirst = shape.qHeads * shape.headDim, vFirst = kFirst + shape.kHeads * shape.headDim;
+        t.q = {data, shape.rowStride, shape.qHeads, data, shape.headDim, shape.rowStride};
+        if (shape.kHeads > 0) {
+            T* const keys = data + kFirst;
+            t.k = {keys, shape.rowStride, shape.kHeads, keys, shape.headDim, shape.rowStride};
+        }
+        if (!laidOut) return t;
+        // Heads have room for eight rows more, rows for eight values more.
+        const std::int64_t rowWidth = shape.headDim + 8, headWidth = (shape.rows + 8) * rowWidth;
+        const int heads = shape.qHeads + 2 * shape.kHeads;
+        target = numbers<T>(static_cast<std::size_t>(heads * headWidth), 9);
+        const auto to = [&](RopeHeads& part, int first) {
+            part.to = target.data() + first * headWidth;
+            part.toHeadStride = headWidth;
+            part.toRowStride = rowWidth;
+        };
+        to(t.q, 0);
+        if (shape.kHeads > 0) {
+            to(t.k, shape.qHeads);
+            t.v = {data + vFirst, shape.rowStride, shape.kHeads, nullptr, 0, 0};
+            to(t.v, shape.qHeads + shape.kHeads);
+        }
         return t;
     }
     static bool same(const std::vector<T>& a, const std::vector<T>& b) {
         return std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
     }
+    /// Rows hold q, k and v only in shapes with room for the values.
+    static bool hasValues(const Shape& shape) {
+        return shape.rowStride >= (shape.qHeads + 2 * shape.kHeads) * shape.headDim;
+    }
 
-    std::vector<T> fused;
-    std::vector<std::int32_t> positions;
-    std::vector<double> frequencies;
+    std::vector<T> fused, target, cos, sin;
+    std::vector<std::int32_t> tableRows;
 };
 
 using Types = ::testing::Types<float, BFloat16, Float16>;
-TYPED_TEST_SUITE(RopeInPlace, Types);
+TYPED_TEST_SUITE(Rope, Types);
 
-TYPED_TEST(RopeInPlace, CpuTurnsEveryPairByItsAngleAndTouchesNothingElse) {
+TYPED_TEST(Rope, CpuTurnsEveryPairByItsAngleAndTouchesNothingElse) {
     for (const Shape& shape : kShapes) {
-        const RopeTask task = this->task(shape, 100000);
-        const std::vector<TypeParam> before = this->fused;
-        ASSERT_TRUE(ropeInPlaceCpu(task).ok());
-        // A rounding of the products and one of the result, for values up to √2.
-        const double tolerance = sizeof(TypeParam) == 4                      ? 5e-7
-                                 : typeOf<TypeParam>() == DataType::BFloat16 ? 0.02
-                                                                             : 2.5e-3;
-        const int half = shape.rotaryDim / 2, turned = (shape.qHeads + shape.kHeads) * shape.headDim;
-        for (std::int64_t at = 0; at < static_cast<std::int64_t>(before.size()); ++at) {
-            const auto value = [&](std::int64_t index) {
-                return static_cast<double>(toFloat(before[static_cast<std::size_t>(index)]));
-            };
-            const std::int64_t inRow = (at - shape.shift) % shape.rowStride;
-            double expected = value(at);
-            if (at >= shape.shift && inRow < turned && inRow % shape.headDim < shape.rotaryDim) {
-                const std::size_t row = static_cast<std::size_t>((at - shape.shift) / shape.rowStride);
-                const int i = static_cast<int>(inRow % shape.headDim);
-                const double angle = this->positions[row] / 1.3 * this->frequencies[static_cast<std::size_t>(i % half)];
-                expected = i < half ? value(at) * std::cos(angle) - value(at + half) * std::sin(angle)
-                                    : value(at) * std::cos(angle) + value(at - half) * std::sin(angle);
-                ASSERT_NEAR(toFloat(this->fused[static_cast<std::size_t>(at)]), expected, tolerance);
-            } else {
-                ASSERT_EQ(toFloat(this->fused[static_cast<std::size_t>(at)]), static_cast<float>(expected));
+        for (const bool scattered : {false, true}) {
+            const RopeTask task = this->task(shape, false, scattered);
+            const std::vector<TypeParam> before = this->fused;
+            ASSERT_TRUE(applyRopeCpu(task).ok());
+            // A rounding of the products and one of the result, for values up to √2.
+            const double tolerance = sizeof(TypeParam) == 4                      ? 5e-7
+                                     : typeOf<TypeParam>() == DataType::BFloat16 ? 0.02
+                                                                                 : 2.5e-3;
+            const int half = shape.rotaryDim / 2, turned = (shape.qHeads + shape.kHeads) * shape.headDim;
+            for (std::int64_t at = 0; at < static_cast<std::int64_t>(before.size()); ++at) {
+                const auto value = [&](std::int64_t index) {
+                    return static_cast<double>(toFloat(before[static_cast<std::size_t>(index)]));
+                };
+                const std::int64_t inRow = (at - shape.shift) % shape.rowStride;
+                double expected = value(at);
+                if (at >= shape.shift && inRow < turned && inRow % shape.headDim < shape.rotaryDim) {
+                    const std::int64_t row = (at - shape.shift) / shape.rowStride;
+                    const std::int64_t tableRow = scattered ? (row * 37 + 11) % kTableRows : 20 + row;
+                    const int i = static_cast<int>(inRow % shape.headDim);
+                    const double frequency = std::pow(500000.0, -2.0 * (i % half) / shape.rotaryDim);
+                    const double angle = static_cast<double>(tableRow) / 1.3 * frequency;
+                    expected = i < half ? value(at) * std::cos(angle) - value(at + half) * std::sin(angle)
+                                        : value(at) * std::cos(angle) + value(at - half) * std::sin(angle);
+                    ASSERT_NEAR(toFloat(this->fused[static_cast<std::size_t>(at)]), expected, tolerance);
+                } else {
+                    ASSERT_EQ(toFloat(this->fused[static_cast<std::size_t>(at)]), static_cast<float>(expected));
+                }
             }
         }
     }
 }
 
-TYPED_TEST(RopeInPlace, RoundsEveryStepAsTransformersDoes) {
+TYPED_TEST(Rope, LaysOutByHeadWhatItTurnsInPlace) {
+    for (const Shape& shape : kShapes) {
+        if (!this->hasValues(shape)) continue;
+        RopeTask task = this->task(shape, false, true);
+        ASSERT_TRUE(applyRopeCpu(task).ok());
+        const std::vector<TypeParam> inPlace = this->fused;
+        task = this->task(shape, true, true);
+        const std::vector<TypeParam> source = this->fused, before = this->target;
+        ASSERT_TRUE(applyRopeCpu(task).ok());
+        ASSERT_TRUE(this->same(this->fused, source)) << "what is laid out elsewhere stays";
+        const std::int64_t rowWidth = shape.headDim + 8, headWidth = (shape.rows + 8) * rowWidth;
+        for (std::int64_t at = 0; at < static_cast<std::int64_t>(before.size()); ++at) {
+            const std::int64_t head = at / headWidth, row = at % headWidth / rowWidth, i = at % rowWidth;
+            float expected = toFloat(before[static_cast<std::size_t>(at)]);
+            if (row < shape.rows && i < shape.headDim) {
+                expected = toFloat(
+                    inPlace[static_cast<std::size_t>(shape.shift + row * shape.rowStride + head * shape.headDim + i)]);
+            }
+            ASSERT_EQ(toFloat(this->target[static_cast<std::size_t>(at)]), expected) << at;
+        }
+    }
+}
+
+TYPED_TEST(Rope, RoundsEveryStepAsTransformersDoes) {
     // (a, b) and the angle chosen so that a fused or unrounded product shows.
     TypeParam values[2] = {fromFloat<TypeParam>(0.7853f), fromFloat<TypeParam>(-0.3219f)};
-    const float a = toFloat(values[0]), b = toFloat(values[1]);
-    const std::int32_t position = 5;
-    const double frequency = 0.3;
-    RopeTask task{typeOf<TypeParam>(), 1, 2, 2, values, 2, 1, nullptr, 0, 0, &position, &frequency, 2.0, 1.25};
-    ASSERT_TRUE(ropeInPlaceCpu(task).ok());
-    const float c = roundTo<TypeParam>(static_cast<float>(std::cos(0.75)) * 1.25f);
-    const float s = roundTo<TypeParam>(static_cast<float>(std::sin(0.75)) * 1.25f);
+    const TypeParam cosine = fromFloat<TypeParam>(static_cast<float>(std::cos(0.75)) * 1.25f);
+    const TypeParam sine = fromFloat<TypeParam>(static_cast<float>(std::sin(0.75)) * 1.25f);
+    const float a = toFloat(values[0]), b = toFloat(values[1]), c = toFloat(cosine), s = toFloat(sine);
+    RopeTask task;
+    task.type = typeOf<TypeParam>();
+    task.rows = 1;
+    task.headDim = task.rotaryDim = 2;
+    task.q = {values, 2, 1, values, 2, 2};
+    task.cos = &cosine;
+    task.sin = &sine;
+    ASSERT_TRUE(applyRopeCpu(task).ok());
     const volatile float ac = a * c, bs = b * s, bc = b * c, as = a * s;
     const volatile float first = roundTo<TypeParam>(ac) - roundTo<TypeParam>(bs);
     const volatile float second = roundTo<TypeParam>(bc) + roundTo<TypeParam>(as);
@@ -117,7 +181,7 @@ TYPED_TEST(RopeInPlace, RoundsEveryStepAsTransformersDoes) {
 template <class T>
 bool runBody(const RopeTask& task) {
     for (std::int64_t block = 0; block < ropeBlocks(task); ++block) {
-        CpuBlock cpu(kRopeThreads, block, 0, ropeSharedBytes(task));
+        CpuBlock cpu(kRopeThreads, block, 0, 0);
         const bool met = cpu.run([&](CpuBlock::Lane& lane) {
             if (ropeVectorized(task)) {
                 ropeBlock<T, 16 / sizeof(T)>(lane, task);
@@ -130,70 +194,74 @@ bool runBody(const RopeTask& task) {
     return true;
 }
 
-TYPED_TEST(RopeInPlace, KernelBodyGivesTheBitsOfTheReference) {
-    bool vectorized = false, plain = false;
+TYPED_TEST(Rope, KernelBodyGivesTheBitsOfTheReference) {
+    int vectorized = 0, plain = 0;
     for (const Shape& shape : kShapes) {
-        RopeTask task = this->task(shape, 4000);
-        (ropeVectorized(task) ? vectorized : plain) = true;
-        ASSERT_TRUE(runBody<TypeParam>(task));
-        const std::vector<TypeParam> fromBody = this->fused;
-        task = this->task(shape, 4000);
-        ASSERT_TRUE(ropeInPlaceCpu(task).ok());
-        ASSERT_TRUE(this->same(fromBody, this->fused)) << shape.headDim << " " << shape.rotaryDim;
+        for (const bool laidOut : {false, true}) {
+            if (laidOut && !this->hasValues(shape)) continue;
+            for (const bool scattered : {false, true}) {
+                RopeTask task = this->task(shape, laidOut, scattered);
+                ++(ropeVectorized(task) ? vectorized : plain);
+                ASSERT_TRUE(runBody<TypeParam>(task));
+                const std::vector<TypeParam> fromBody = this->fused, laidOutByBody = this->target;
+                task = this->task(shape, laidOut, scattered);
+                ASSERT_TRUE(applyRopeCpu(task).ok());
+                ASSERT_TRUE(this->same(fromBody, this->fused)) << shape.headDim << " " << shape.rotaryDim;
+                ASSERT_TRUE(this->same(laidOutByBody, this->target)) << shape.headDim << " " << shape.rotaryDim;
+            }
+        }
     }
-    EXPECT_TRUE(vectorized);
-    EXPECT_TRUE(plain);
+    EXPECT_GE(vectorized, 10);
+    EXPECT_GE(plain, 6);
 }
 
-TYPED_TEST(RopeInPlace, GpuAgreesWithTheReference) {
+TYPED_TEST(Rope, GpuGivesTheBitsOfTheReference) {
     const std::string problem = kernelsProblem();
     if (!problem.empty()) GTEST_SKIP() << "no CUDA device: " << problem;
     for (const Shape& shape : kShapes) {
-        for (const std::int32_t position : {0, 100000, 10000000}) {
-            RopeTask task = this->task(shape, position), onGpu = task;
-            DeviceBuffer values, positionBuffer, frequencyBuffer;
-            const std::size_t bytes = this->fused.size() * sizeof(TypeParam);
-            ASSERT_TRUE(values.allocate(bytes).ok() && values.upload(this->fused.data(), bytes).ok());
-            const std::size_t positionBytes = this->positions.size() * sizeof(std::int32_t);
-            ASSERT_TRUE(positionBuffer.allocate(positionBytes).ok());
-            ASSERT_TRUE(positionBuffer.upload(this->positions.data(), positionBytes).ok());
-            const std::size_t frequencyBytes = this->frequencies.size() * sizeof(double);
-            ASSERT_TRUE(frequencyBuffer.allocate(frequencyBytes).ok());
-            ASSERT_TRUE(frequencyBuffer.upload(this->frequencies.data(), frequencyBytes).ok());
-            onGpu.q = static_cast<TypeParam*>(values.data()) + shape.shift;
-            onGpu.k = task.k ? static_cast<TypeParam*>(onGpu.q) + shape.qHeads * shape.headDim : nullptr;
-            onGpu.positions = static_cast<std::int32_t*>(positionBuffer.data());
-            onGpu.inverseFrequencies = static_cast<double*>(frequencyBuffer.data());
-            const Status launched = ropeInPlace(onGpu, nullptr);
-            ASSERT_TRUE(launched.ok()) << launched.message();
-            std::vector<TypeParam> result(this->fused.size());
-            ASSERT_TRUE(values.download(result.data(), bytes).ok());
-            ASSERT_TRUE(ropeInPlaceCpu(task).ok());
-            std::size_t different = 0;
-            for (std::size_t i = 0; i < result.size(); ++i) {
-                const float ours = toFloat(result[i]), reference = toFloat(this->fused[i]);
-                if (ours == reference) continue;
-                ++different;
-                // A cos or sin on a rounding boundary: one unit of it, times a value up to 1.
-                const float unit = sizeof(TypeParam) == 4                      ? 3e-7f
-                                   : typeOf<TypeParam>() == DataType::BFloat16 ? 0.016f
-                                                                               : 2e-3f;
-                ASSERT_NEAR(ours, reference, unit);
-            }
-            EXPECT_LE(different, result.size() / 100) << "position " << position;
-        }
-    }
-}
-
-TEST(RopeAngle, StaysExactAtTheEndOfLongContexts) {
-    for (const double scale : {1.0, 1.7, 0.93}) {
-        for (const std::int32_t position : {1, 131071, 1048575, 10000000}) {
-            for (const double frequency : {1.0, 0.7, 1e-3}) {
-                const long double angle = static_cast<long double>(position) / scale * frequency;
-                float cosine, sine;
-                rotaryAngle<float>(position, scale, frequency, 1.0f, cosine, sine);
-                EXPECT_NEAR(cosine, static_cast<double>(std::cos(angle)), 1e-7);
-                EXPECT_NEAR(sine, static_cast<double>(std::sin(angle)), 1e-7);
+        for (const bool laidOut : {false, true}) {
+            if (laidOut && !this->hasValues(shape)) continue;
+            for (const bool scattered : {false, true}) {
+                const RopeTask task = this->task(shape, laidOut, scattered);
+                RopeTask onGpu = task;
+                DeviceBuffer fusedBuffer, targetBuffer, cosBuffer, sinBuffer, rowBuffer;
+                const auto up = [](DeviceBuffer& buffer, const auto& values) {
+                    const std::size_t bytes = values.size() * sizeof(values[0]);
+                    return buffer.allocate(bytes).ok() && buffer.upload(values.data(), bytes).ok();
+                };
+                ASSERT_TRUE(up(fusedBuffer, this->fused) && up(cosBuffer, this->cos) && up(sinBuffer, this->sin) &&
+                            up(rowBuffer, this->tableRows));
+                ASSERT_TRUE(!laidOut || up(targetBuffer, this->target));
+                // The same places in the GPU's copies.
+                const auto moved = [&](const void* place) -> void* {
+                    const auto within = [&](const std::vector<TypeParam>& from, const DeviceBuffer& to) -> void* {
+                        const auto* first = from.data();
+                        const auto* at = static_cast<const TypeParam*>(place);
+                        if (std::less<>()(at, first) || !std::less<>()(at, first + from.size())) return nullptr;
+                        return static_cast<TypeParam*>(to.data()) + (at - first);
+                    };
+                    void* found = within(this->fused, fusedBuffer);
+                    return found || !laidOut ? found : within(this->target, targetBuffer);
+                };
+                for (RopeHeads* part : {&onGpu.q, &onGpu.k, &onGpu.v}) {
+                    if (part->heads == 0) continue;
+                    part->from = moved(part->from);
+                    part->to = moved(part->to);
+                }
+                onGpu.cos = cosBuffer.data();
+                onGpu.sin = sinBuffer.data();
+                if (scattered) onGpu.tableRows = static_cast<std::int32_t*>(rowBuffer.data());
+                const Status launched = applyRope(onGpu, nullptr);
+                ASSERT_TRUE(launched.ok()) << launched.message();
+                std::vector<TypeParam> fusedResult(this->fused.size()), targetResult(this->target.size());
+                ASSERT_TRUE(fusedBuffer.download(fusedResult.data(), fusedResult.size() * sizeof(TypeParam)).ok());
+                ASSERT_TRUE(!laidOut ||
+                            targetBuffer.download(targetResult.data(), targetResult.size() * sizeof(TypeParam)).ok());
+                ASSERT_TRUE(applyRopeCpu(task).ok());
+                ASSERT_TRUE(this->same(fusedResult, this->fused)) << shape.headDim << " " << shape.rotaryDim;
+                if (laidOut) {
+                    ASSERT_TRUE(this->same(targetResult, this->target)) << shape.headDim << " " << shape.rotaryDim;
+                }
             }
         }
     }
@@ -201,24 +269,27 @@ TEST(RopeAngle, StaysExactAtTheEndOfLongContexts) {
 
 TEST(RopeTask, RefusesWhatCannotBeRotated) {
     float values[8] = {};
-    const std::int32_t position = 0;
-    const double frequencies[2] = {1.0, 0.1};
-    const RopeTask good{DataType::Float32, 1, 4, 4, values, 4, 1, nullptr, 0, 0, &position, frequencies, 1.0, 1.0};
+    const float tables[2] = {};
+    RopeTask good;
+    good.rows = 1;
+    good.headDim = good.rotaryDim = 4;
+    good.q = {values, 4, 1, values, 4, 4};
+    good.cos = good.sin = tables;
     EXPECT_TRUE(checkTask(good).ok());
     const auto refused = [&](auto change) {
         RopeTask task = good;
         change(task);
-        return !ropeInPlaceCpu(task).ok();
+        return !applyRopeCpu(task).ok();
     };
     EXPECT_TRUE(refused([](RopeTask& t) { t.rotaryDim = 3; }));
     EXPECT_TRUE(refused([](RopeTask& t) { t.rotaryDim = 6; }));
-    EXPECT_TRUE(refused([](RopeTask& t) { t.scale = 0.0; }));
-    EXPECT_TRUE(refused([](RopeTask& t) { t.scale = NAN; }));
-    EXPECT_TRUE(refused([](RopeTask& t) { t.attentionFactor = INFINITY; }));
     EXPECT_TRUE(refused([](RopeTask& t) { t.rows = -1; }));
-    EXPECT_TRUE(refused([](RopeTask& t) { t.kHeads = 1; }));
-    EXPECT_TRUE(refused([](RopeTask& t) { t.positions = nullptr; }));
-    EXPECT_TRUE(refused([](RopeTask& t) { t.rows = 2, t.qRowStride = 3; }));
+    EXPECT_TRUE(refused([](RopeTask& t) { t.k.heads = 1; }));
+    EXPECT_TRUE(refused([](RopeTask& t) { t.v.heads = 1; }));
+    EXPECT_TRUE(refused([](RopeTask& t) { t.cos = nullptr; }));
+    EXPECT_TRUE(refused([](RopeTask& t) { t.firstTableRow = -1; }));
+    EXPECT_TRUE(refused([](RopeTask& t) { t.rows = 2, t.q.rowStride = 3; }));
+    EXPECT_TRUE(refused([](RopeTask& t) { t.rows = 2, t.q.toRowStride = 3; }));
 }
 
 }  // namespace

@@ -98,6 +98,25 @@ TEST_F(PlotQueries, AttentionHasARowPerLayerAndAColumnPerRecord) {
     EXPECT_EQ(plot.series[0].positions[2].goldIndex, 3);
 }
 
+TEST_F(PlotQueries, AttentionSaysWhoseItIs) {
+    const auto titleOf = [&](const store::RunRow& run) {
+        return std::get<analysis::AttentionPlot>(take(studies::plotData(m_store->reader(), run, "attention"))).title;
+    };
+    EXPECT_EQ(titleOf(m_run), "Attention of the last prompt token by record");
+    const studies::SearchRunSettings search = smallSearch(m_folder);
+    studies::AttentionSettings settings;
+    settings.compute = search.compute;
+    settings.task = search.task;
+    settings.task.limit = 2;
+    settings.queries = "all";
+    NullObserver observer;
+    const auto measured = take(studies::runAttention(settings, *m_store, observer, {}));
+    EXPECT_EQ(measured.result["queries"], "all");
+    EXPECT_EQ(titleOf(take(m_store->reader().run(measured.runId))), "Attention of all prompt tokens by record");
+    settings.queries = "none";
+    EXPECT_EQ(studies::runAttention(settings, *m_store, observer, {}).error().code, ErrorCode::Usage);
+}
+
 TEST_F(PlotQueries, UnknownKindsAndMissingDataAreSaid) {
     const auto unknown = studies::plotData(m_store->reader(), m_run, "pie");
     ASSERT_FALSE(unknown);
