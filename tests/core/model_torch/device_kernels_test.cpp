@@ -18,7 +18,7 @@ struct Layer {
           std::int64_t tableRows) {
         at::manual_seed(3);
         const at::Tensor angles = at::rand({tableRows, rotaryDim / 2}) * 6;
-        table = {angles.cos().to(type), angles.sin().to(type), nullptr};
+        table = {angles.cos().to(type), angles.sin().to(type)};
         fused = at::randn({rows, 5 * headDim}).to(type);
         q = fused.narrow(1, 0, 3 * headDim);
         k = fused.narrow(1, 3 * headDim, headDim);
