@@ -69,8 +69,8 @@ void addAttentionVerb(CLI::App& app, Action& action) {
     addTaskOptions(state->flags, state->settings.task);
     addMethodOptions(state->flags, state->settings.method);
     state->flags.add("--queries", "WHOSE",
-                     "last: the share that the last prompt token gives to each record; all: for each of its tokens the "
-                     "mean over every later token of what they give to it, summed over the record [last]",
+                     "last: the share that the last prompt token gives to each record; all: what each of its tokens "
+                     "receives on average from itself and every later token, summed over the record [last]",
                      toText(state->settings.queries));
     addDatabaseOption(state->flags, state->verb.database);
     addJsonOption(*verb, state->verb.output);

@@ -17,13 +17,14 @@ struct Inspect {
     OutputOptions output;
     std::string model;
     std::string method = "baseline";
+    std::string device = "cpu";
 
     Result<int> run() {
         if (auto set = flags.apply(); !set) return fail(set.error());
         if (auto given = requireModel(model, "MODEL"); !given) return fail(given.error());
         if (auto one = checkMethodOptions(flags); !one) return fail(one.error());
         ProgressPrinter progress("none");
-        auto described = studies::inspectModel(model, method, progress);
+        auto described = studies::inspectModel(model, method, device, progress);
         if (!described) return fail(described.error());
         if (auto printed = printAnswer(output, *described, inspectText(*described)); !printed)
             return fail(printed.error());
@@ -40,6 +41,7 @@ void addInspectVerb(CLI::App& app, Action& action) {
     auto state = std::make_shared<Inspect>(*verb);
     addModelPositional(state->flags, state->model);
     addMethodOptions(state->flags, state->method);
+    addDeviceOption(state->flags, state->device);
     addJsonOption(*verb, state->output);
     verb->callback([state, &action] { action = [state] { return state->run(); }; });
 }

@@ -126,11 +126,17 @@ std::string inspectText(const json& model) {
     }
     if (model.contains("fits")) {
         const json& fits = model.at("fits");
-        const std::string free = formatBytes(fits.at("available_bytes").get<std::int64_t>());
-        out += fits.at("weights_fit").get<bool>()
-                   ? fmt::format("{} are free: the longest context that fits is {} tokens\n", free,
-                                 fits.at("longest_context").dump())
-                   : fmt::format("{} are free: the weights do not fit and would stay as they are stored\n", free);
+        const bool onGpus = fits.contains("gpus");
+        const std::string free = formatBytes(fits.at("available_bytes").get<std::int64_t>()) + " are free" +
+                                 (onGpus ? " on " + fits.at("device").get<std::string>() : std::string());
+        out += fits.at("weights_fit").get<bool>() ? fmt::format("{}: the longest context that fits is {} tokens\n",
+                                                                free, fits.at("longest_context").dump())
+                                                  : fmt::format("{}: the weights do not fit{}\n", free,
+                                                                onGpus ? "" : " and would stay as they are stored");
+        for (const json& gpu : onGpus ? fits.at("gpus") : json::array()) {
+            out += fmt::format("  {}: {} free, {} layers\n", gpu.at("device").get<std::string>(),
+                               formatBytes(gpu.at("free_bytes").get<std::int64_t>()), gpu.at("layers").dump());
+        }
     }
     for (const json& warning : model.at("warnings")) out += "\nWarning: " + warning.get<std::string>() + "\n";
     return out;

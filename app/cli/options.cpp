@@ -63,17 +63,21 @@ Result<void> requireModel(const std::string& model, const std::string& option) {
                     option));
 }
 
+void addDeviceOption(SettingFlags& flags, std::string& device) {
+    flags
+        .add("--device", "DEVICE",
+             "Where to compute: cpu, cuda:N, cuda:0+cuda:1 (layers shared), cuda:0,cuda:1 (a replica each) [cpu]",
+             toText(device), "LPES_DEVICE")
+        ->group(kModelGroup);
+}
+
 void addRunningModelOptions(SettingFlags& flags, studies::ModelOptions& model, std::optional<int>& threads) {
     flags
         .add("--dtype", "TYPE",
              "What to compute in: float32, bfloat16, float16 (GPUs), or auto (bfloat16 where it is native) [auto]",
              toText(model.dtype), "LPES_DTYPE")
         ->group(kModelGroup);
-    flags
-        .add("--device", "DEVICE",
-             "Where to compute: cpu, cuda:N, cuda:0+cuda:1 (layers shared), cuda:0,cuda:1 (a replica each) [cpu]",
-             toText(model.device), "LPES_DEVICE")
-        ->group(kModelGroup);
+    addDeviceOption(flags, model.device);
     flags.add("--threads", "N", "Cores to use; auto: all [auto]", toOptionalNumber<int>(threads, 1, 4096))
         ->group(kModelGroup);
 }
@@ -88,11 +92,7 @@ void addComputeOptions(SettingFlags& flags, studies::ComputeSettings& compute) {
              "What to compute in: float32, bfloat16, float16 (GPUs), or auto (bfloat16 where it is native) [auto]",
              toText(compute.dtype), "LPES_DTYPE")
         ->group(kModelGroup);
-    flags
-        .add("--device", "DEVICE",
-             "Where to compute: cpu, cuda:N, cuda:0+cuda:1 (layers shared), cuda:0,cuda:1 (a replica each) [cpu]",
-             toText(compute.device), "LPES_DEVICE")
-        ->group(kModelGroup);
+    addDeviceOption(flags, compute.device);
     flags
         .add("--threads-per-worker", "N",
              "Cores for each matrix product, stored with the run because rounding depends on it; auto: all cores, "

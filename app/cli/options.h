@@ -20,6 +20,8 @@ void addModelPositional(SettingFlags& flags, std::string& model);
 /// Usage when neither the command line nor the environment names a model. `option`: "MODEL" or "--model".
 [[nodiscard]] Result<void> requireModel(const std::string& model, const std::string& option);
 
+void addDeviceOption(SettingFlags& flags, std::string& device);  ///< --device
+
 /// --dtype, --device, --threads of the verbs that look.
 void addRunningModelOptions(SettingFlags& flags, studies::ModelOptions& model, std::optional<int>& threads);
 

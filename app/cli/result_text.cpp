@@ -106,12 +106,12 @@ std::string planText(const json& plan) {
 }
 
 std::string attentionText(const json& result) {
-    std::string out =
-        fmt::format("Run {}: {} of {}\nAttention of {}\n", result.at("run_id").dump(), result.value("method", ""),
-                    result.value("model", ""),
-                    result.value("queries", "last") == "all"
-                        ? "all prompt tokens: what a record's tokens receive on average from each later one"
-                        : "the last prompt token");
+    std::string out = fmt::format(
+        "Run {}: {} of {}\nAttention of {}\n", result.at("run_id").dump(), result.value("method", ""),
+        result.value("model", ""),
+        result.value("queries", "last") == "all"
+            ? "all prompt tokens: what a record's tokens receive on average from themselves and every later one"
+            : "the last prompt token");
     for (const json& position : result.value("positions", json::array())) {
         out += fmt::format("\nEvidence at {}\n", position.at("position").get<std::string>());
         Table table({"record", "share", "mean per token"});

@@ -13,11 +13,12 @@ namespace {
 using ReadyResult = Result<std::shared_ptr<const ReadyModel>>;
 
 ReadyResult load(const studies::ModelOptions& options, ProgressObserver& observer, const std::stop_token& stop) {
+    // First: what fits beside the weights is asked of memory that does not hold them yet.
+    auto description = studies::inspectModel(options.model, "baseline", options.device, observer);
+    if (!description) return fail(description.error());
     auto loaded = studies::loadModel(options, observer, stop);
     if (!loaded) return fail(loaded.error());
     if (stop.stop_requested()) return fail(ErrorCode::Failed, model::kStoppedMessage);
-    auto description = studies::inspectModel(options.model, "baseline", observer);
-    if (!description) return fail(description.error());
     return std::make_shared<const ReadyModel>(ReadyModel{std::move(*loaded), std::move(*description)});
 }
 

@@ -44,7 +44,8 @@ std::string computeTypeName(ComputeType type) {
     return "float32";
 }
 
-std::int64_t estimateActivationBytes(const ModelConfig& config, ComputeType type, int tokens) {
+std::int64_t estimateActivationBytes(const ModelConfig& config, ComputeType type, int tokens, int layers,
+                                     bool withHead) {
     const double queries = double(config.numHeads) * config.headDim;
     const double keys = double(config.numKvHeads) * config.headDim;
     const double hidden = config.hiddenSize;
@@ -55,11 +56,16 @@ std::int64_t estimateActivationBytes(const ModelConfig& config, ComputeType type
     // Residual stream, its normed copy and the block's output stay alive beside either.
     const double perToken = (3.0 * hidden + std::max(attention, mlp)) * bytesPerValue(type);
     // One cos and one sin table per layer at most, in the compute type.
-    const double tables = double(config.numLayers) * config.headDim * bytesPerValue(type);
+    const double tables = double(layers) * config.headDim * bytesPerValue(type);
+    const double cache = 2.0 * layers * keys * bytesPerValue(type);
     // Logits are reduced in blocks of rows, widened to float32.
     constexpr double kLogitRows = 128.0;
     const double logits = std::min<double>(tokens, kLogitRows) * config.vocabSize * (bytesPerValue(type) + 4.0);
-    return toBytes((perToken + tables) * tokens + logits + double(estimateKvCacheBytes(config, type, tokens)));
+    return toBytes((perToken + tables + cache) * tokens + (withHead ? logits : 0.0));
+}
+
+std::int64_t estimateActivationBytes(const ModelConfig& config, ComputeType type, int tokens) {
+    return estimateActivationBytes(config, type, tokens, config.numLayers, true);
 }
 
 std::int64_t estimateKvCacheBytes(const ModelConfig& config, ComputeType type, int tokens) {
@@ -70,17 +76,21 @@ std::int64_t estimateWeightBytes(const ModelConfig& config, ComputeType type) {
     return toBytes(double(config.parameters) * bytesPerValue(type));
 }
 
-int longestContext(const ModelConfig& config, ComputeType type, std::int64_t bytes) {
+int longestContext(const ModelConfig& config, ComputeType type, std::int64_t bytes, int layers, bool withHead) {
     int low = 0, high = config.contextLength;
     while (low < high) {
         const int middle = low + (high - low + 1) / 2;
-        if (estimateActivationBytes(config, type, middle) <= bytes) {
+        if (estimateActivationBytes(config, type, middle, layers, withHead) <= bytes) {
             low = middle;
         } else {
             high = middle - 1;
         }
     }
     return low;
+}
+
+int longestContext(const ModelConfig& config, ComputeType type, std::int64_t bytes) {
+    return longestContext(config, type, bytes, config.numLayers, true);
 }
 
 std::optional<std::int64_t> availableMemory() {

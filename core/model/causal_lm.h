@@ -35,7 +35,7 @@ enum class Residency {
 };
 
 struct LoadOptions {
-    std::optional<ComputeType> computeType;  ///< unset: bfloat16 where the processor does it natively, else float32
+    std::optional<ComputeType> computeType;  ///< unset: bfloat16 where the device does it natively, else float32
     /// "cpu"; "cuda:N"; "cuda:0+cuda:1" splits the layers over several GPUs; "cuda:0,cuda:1" has a replica on each,
     /// which sessions take in turn. "cuda" is the first GPU, or as many as the model needs.
     std::string device = "cpu";
@@ -151,8 +151,8 @@ class ModelSession {
                                                                       const PositionMethod& method,
                                                                       std::stop_token stop = {}) = 0;
 
-    /// Attention of all tokens of `prompt` by spans: what each key receives from the queries that come after it. Scores
-    /// exist in blocks of rows; softmax in float32. Time grows with the square of the prompt, beyond the prefill's own.
+    /// Attention of all tokens of `prompt` by spans: what each key receives on average from its own query and every
+    /// later one. Scores exist in blocks of rows; softmax in float32. Time grows with the square of the prompt.
     [[nodiscard]] virtual Result<AttentionProbe> attentionOfAllTokens(std::span<const TokenId> prompt,
                                                                       std::span<const TokenSpan> spans,
                                                                       const PositionMethod& method,
@@ -229,12 +229,17 @@ class CausalLm {
 
 /// Estimated bytes for one forward pass of T tokens in one prompt plus a KV cache of T tokens, without weights.
 [[nodiscard]] std::int64_t estimateActivationBytes(const ModelConfig& config, ComputeType type, int tokens);
+/// The same on a device that holds `layers` of the model's layers, and the head where `withHead`.
+[[nodiscard]] std::int64_t estimateActivationBytes(const ModelConfig& config, ComputeType type, int tokens, int layers,
+                                                   bool withHead);
 [[nodiscard]] std::int64_t estimateKvCacheBytes(const ModelConfig& config, ComputeType type, int tokens);
 /// Bytes of the weights in the compute type.
 [[nodiscard]] std::int64_t estimateWeightBytes(const ModelConfig& config, ComputeType type);
 /// The longest context, up to the model's own, whose estimated activations and cache fit into `bytes` beside the
 /// weights; 0 where not even one token does.
 [[nodiscard]] int longestContext(const ModelConfig& config, ComputeType type, std::int64_t bytes);
+[[nodiscard]] int longestContext(const ModelConfig& config, ComputeType type, std::int64_t bytes, int layers,
+                                 bool withHead);
 /// Bytes of memory that the kernel could hand out without swapping; empty where it does not say.
 [[nodiscard]] std::optional<std::int64_t> availableMemory();
 

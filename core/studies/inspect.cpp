@@ -149,6 +149,19 @@ json memoryJson(const model::ModelConfig& config, model::ComputeType type) {
     return rows;
 }
 
+json fitsJson(const model::DeviceFit& fit, const std::string& device) {
+    json gpus = json::array();
+    for (const model::DeviceFit::Gpu& gpu : fit.gpus) {
+        gpus.push_back({{"device", gpu.name}, {"free_bytes", gpu.freeBytes}, {"layers", gpu.layers}});
+    }
+    json out{{"device", device},
+             {"available_bytes", fit.availableBytes},
+             {"weights_fit", fit.weightsFit},
+             {"longest_context", fit.longestContext}};
+    if (!gpus.empty()) out["gpus"] = std::move(gpus);
+    return out;
+}
+
 /// A model can be inspected although its tokenizer is missing or is none that this version knows.
 json tokenizerJson(const model::WeightSource& weights, json& warnings) {
     auto spec = weights.tokenizerSpec();
@@ -216,7 +229,8 @@ json describeModel(const OpenedModel& opened, const rope::PositionMethod& method
     return out;
 }
 
-Result<json> inspectModel(const std::string& model, const std::string& method, ProgressObserver& observer) {
+Result<json> inspectModel(const std::string& model, const std::string& method, const std::string& device,
+                          ProgressObserver& observer) {
     auto spec = rope::parseMethod(method);
     if (!spec) return fail(spec.error());
     auto opened = openModel(model, false);
@@ -232,14 +246,12 @@ Result<json> inspectModel(const std::string& model, const std::string& method, P
     }
     out["method_cost"] = costJson(*resolved, model::methodModel(config));
     out["tokenizer"] = tokenizerJson(*opened->weights, out["warnings"]);
-    const model::ComputeType type = model::defaultComputeType();
-    out["memory"] = memoryJson(config, type);
-    if (const auto available = model::availableMemory()) {
-        const std::int64_t left = *available - model::estimateWeightBytes(config, type);
-        out["fits"] = {{"available_bytes", *available},
-                       {"weights_fit", left > 0},
-                       {"longest_context", left > 0 ? model::longestContext(config, type, left) : 0}};
-    }
+    const auto type = model::defaultComputeType(device);
+    if (!type) return fail(type.error());
+    const auto fit = model::fitOnDevice(*opened->weights, device, *type);
+    if (!fit) return fail(fit.error());
+    out["memory"] = memoryJson(config, *type);
+    if (*fit) out["fits"] = fitsJson(**fit, device);
     return out;
 }
 

@@ -20,10 +20,11 @@ namespace lpes::studies {
 /// The tokenizer is left out when the model was opened without it.
 [[nodiscard]] nlohmann::json describeModel(const OpenedModel& opened, const rope::PositionMethod& method);
 
-/// `inspect --json` (cli.md), with memory estimates per context length. `method`: whose effective table is shown, with
-/// what it means (`method_meaning`, a sentence for each part) and costs (`method_cost`).
+/// `inspect --json` (cli.md), with memory estimates per context length and what fits on `device`. `method`: whose
+/// effective table is shown, with what it means (`method_meaning`, a sentence for each part) and costs (`method_cost`).
+/// A device that this machine does not have is refused as loading refuses it.
 [[nodiscard]] Result<nlohmann::json> inspectModel(const std::string& model, const std::string& method,
-                                                  ProgressObserver& observer);
+                                                  const std::string& device, ProgressObserver& observer);
 
 /// `tokenize --json`.
 [[nodiscard]] Result<nlohmann::json> tokenizeText(const std::string& model, const std::string& text, bool parseSpecial);

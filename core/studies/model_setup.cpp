@@ -81,6 +81,14 @@ Result<OpenedModel> openModel(const std::string& spelling, bool withTokenizer) {
     return opened;
 }
 
+Result<model::ComputeType> resolveComputeType(const std::string& dtype, const std::string& device) {
+    const auto type = model::parseComputeType(dtype);
+    if (!type) return fail(type.error());
+    const auto own = model::defaultComputeType(device);
+    if (!own) return fail(own.error());
+    return type->value_or(*own);
+}
+
 Result<LoadedModel> loadModel(const ModelOptions& options, ProgressObserver& observer, std::stop_token stop) {
     auto type = model::parseComputeType(options.dtype);
     if (!type) return fail(type.error());

@@ -39,6 +39,10 @@ struct LoadedModel {
 
 [[nodiscard]] Result<OpenedModel> openModel(const std::string& spelling, bool withTokenizer);
 
+/// The compute type that `dtype` asks for on a device; "auto" is the device's own (model::defaultComputeType). Usage
+/// for a type or a device that is none.
+[[nodiscard]] Result<model::ComputeType> resolveComputeType(const std::string& dtype, const std::string& device);
+
 struct ModelOptions {
     std::string model;
     std::string dtype = "auto";

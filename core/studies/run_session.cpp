@@ -19,12 +19,11 @@ namespace {
 Result<LoadedModel> takeModel(const ComputeSettings& compute, ProgressObserver& observer, std::stop_token stop,
                               const LoadedModel* loaded) {
     if (loaded) {
-        auto type = model::parseComputeType(compute.dtype);
+        const auto type = resolveComputeType(compute.dtype, compute.device);
         if (!type) return fail(type.error());
         auto path = resolveModelPath(compute.model);
         if (!path) return fail(path.error());
-        const model::ComputeType wanted = type->value_or(model::defaultComputeType());
-        if (loaded->opened.path == *path && loaded->lm->computeType() == wanted &&
+        if (loaded->opened.path == *path && loaded->lm->computeType() == *type &&
             loaded->lm->device() == compute.device && loaded->opened.tokenizer) {
             return *loaded;
         }

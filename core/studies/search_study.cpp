@@ -73,6 +73,8 @@ Result<StudyOutcome> resumeSearch(std::int64_t runId, std::optional<int> workers
 
 Result<json> planSearch(const SearchRunSettings& settings) {
     if (auto ok = checkCounts(settings); !ok) return fail(ok.error());
+    const auto compute = resolveComputeType(settings.compute.dtype, settings.compute.device);
+    if (!compute) return fail(compute.error());
     auto threads = resolveThreads(settings.compute.workers, settings.compute.threadsPerWorker);
     if (!threads) return fail(threads.error());
     auto task = prepareTask(settings.task, itemsNeeded(settings));
@@ -96,18 +98,15 @@ Result<json> planSearch(const SearchRunSettings& settings) {
         longest = std::max(longest, plan->longestPrompt());
     }
     const std::int64_t candidates = mostCandidates(settings.search);
-    auto type = model::parseComputeType(settings.compute.dtype);
-    if (!type) return fail(type.error());
-    const model::ComputeType compute = type->value_or(model::defaultComputeType());
     return json{{"candidates", candidates},
                 {"prompts", candidates * prompts[0] + settings.finalists * prompts[1] + 2 * prompts[2]},
                 {"tokens", candidates * tokens[0] + settings.finalists * tokens[1] + 2 * tokens[2]},
                 {"longest_prompt", longest},
-                {"weight_bytes", model::estimateWeightBytes(config, compute)},
+                {"weight_bytes", model::estimateWeightBytes(config, *compute)},
                 {"activation_bytes",
-                 settings.compute.workers * model::estimateActivationBytes(config, compute, longest * batchSize)},
+                 settings.compute.workers * model::estimateActivationBytes(config, *compute, longest * batchSize)},
                 {"threads_per_worker", *threads},
-                {"dtype", model::computeTypeName(compute)},
+                {"dtype", model::computeTypeName(*compute)},
                 {"settings", toJson(settings)}};
 }
 

@@ -60,6 +60,19 @@ TEST_F(LookVerbs, InspectShowsWhatAMethodDoesToEachLayer) {
     EXPECT_DOUBLE_EQ(object["inv_freq"][2][0].get<double>(), 0.5);
 }
 
+TEST_F(LookVerbs, InspectSaysWhatFitsOnADevice) {
+    const json onCpu = run({"inspect", model(), "--json"}).json();
+    EXPECT_EQ(onCpu["fits"]["device"], "cpu");
+    EXPECT_EQ(onCpu["fits"]["weights_fit"], true);
+    EXPECT_EQ(onCpu["fits"]["longest_context"], onCpu["context"]);
+    EXPECT_EQ(run({"inspect", model(), "--device", "gpu"}).code, 2);
+    // A GPU that no machine has: the words are those of loading.
+    const Finished looked = run({"inspect", model(), "--device", "cuda:120"});
+    const Finished loaded = run({"score", model(), "--text", "the cat", "--device", "cuda:120"});
+    EXPECT_EQ(looked.code, 4) << looked.err;
+    EXPECT_EQ(looked.err, loaded.err);
+}
+
 TEST_F(LookVerbs, InspectOfAModelWithoutTokenizerWarns) {
     const Finished done = run({"inspect", bare(), "--json"});
     ASSERT_EQ(done.code, 0) << done.err;

@@ -1,13 +1,16 @@
 #include "core/model/torch/devices.h"
 
 #include <ATen/detail/CUDAHooksInterface.h>
+#include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <link.h>
 #include <torch/version.h>
 
+#include <atomic>
 #include <cstdlib>
+#include <exception>
 #include <fstream>
 #include <set>
 #include <system_error>
@@ -19,6 +22,8 @@ namespace lpes::model {
 namespace {
 
 namespace fs = std::filesystem;
+
+std::atomic<bool> cudaHalfLoaded = false;
 
 constexpr const char* kCudaHalf = "libtorch_cuda.so";
 constexpr const char* kRemedy = "run packaging/setup.sh --cuda, or set LPES_LIBTORCH to a LibTorch with CUDA";
@@ -141,12 +146,26 @@ const GpuDiscovery& discoverGpus() {
 }
 
 std::string loadGpuSupport() {
-    static const std::string problem = loadCudaHalf();
+    static const std::string problem = [] {
+        std::string found = loadCudaHalf();
+        cudaHalfLoaded = found.empty();
+        return found;
+    }();
     return problem;
 }
 
 Result<DeviceMemory> gpuMemory(int index) {
     return askGpuMemory(index);
+}
+
+void giveBackGpuMemory() {
+    // Only then: asking LibTorch for CUDA before its CUDA half is there would settle its answer for good.
+    if (!cudaHalfLoaded) return;
+    try {
+        c10::getDeviceAllocator(c10::kCUDA)->emptyCache();
+    } catch (const std::exception&) {
+        // Memory that cannot be given back is missing later, which is reported then.
+    }
 }
 
 std::string gpuStatus() {

@@ -42,6 +42,10 @@ struct DeviceMemory {
 /// Unsupported when there is no such GPU. thread-safe.
 [[nodiscard]] Result<DeviceMemory> gpuMemory(int index);
 
+/// What LibTorch keeps of the GPUs' memory for later goes back to them: another program, another model or a smaller
+/// batch may need it. Nothing where LibTorch's CUDA half is not loaded. thread-safe.
+void giveBackGpuMemory();
+
 /// One line per GPU, or one line that says why there is none: "no GPU: …". Loads LibTorch's CUDA half. thread-safe.
 [[nodiscard]] std::string gpuStatus();
 

@@ -19,6 +19,9 @@ std::vector<std::string_view> parts(std::string_view text, char separator) {
     }
 }
 
+/// Of a GPU's free memory.
+constexpr int kLeastPercent = 10, kMostPercent = 90;
+
 }  // namespace
 
 Result<std::vector<Placement>> parseDevices(const std::string& text, int gpus) {
@@ -57,16 +60,20 @@ Result<std::vector<Placement>> parseDevices(const std::string& text, int gpus) {
     return replicas;
 }
 
-std::vector<at::Device> spreadLayers(const Placement& placement, const std::vector<std::int64_t>& freeBytes,
-                                     const std::vector<std::int64_t>& layerBytes) {
-    const auto filled = [&](std::size_t gpus, double share) -> std::vector<at::Device> {
+std::int64_t usableBytes(std::int64_t freeBytes) {
+    return freeBytes / 100 * kMostPercent;
+}
+
+std::vector<at::Device> spreadLayers(const Placement& placement, std::span<const std::int64_t> freeBytes,
+                                     std::span<const std::int64_t> layerBytes) {
+    const auto filled = [&](double share) -> std::vector<at::Device> {
         const auto room = [&](std::size_t gpu) { return share * static_cast<double>(freeBytes[gpu]); };
         std::vector<at::Device> devices;
         std::size_t current = 0;
         double left = room(0);
         for (const std::int64_t bytes : layerBytes) {
             while (static_cast<double>(bytes) > left) {
-                if (++current == gpus) return {};
+                if (++current == placement.size()) return {};
                 left = room(current);
             }
             left -= static_cast<double>(bytes);
@@ -74,12 +81,9 @@ std::vector<at::Device> spreadLayers(const Placement& placement, const std::vect
         }
         return devices;
     };
-    constexpr int kLeast = 10, kMost = 90;  // percent of a GPU's free memory
-    for (std::size_t gpus = 1; gpus <= placement.size(); ++gpus) {
-        for (int percent = kLeast; percent <= kMost; ++percent) {
-            auto devices = filled(gpus, percent / 100.0);
-            if (!devices.empty()) return devices;
-        }
+    for (int percent = kLeastPercent; percent <= kMostPercent; ++percent) {
+        auto devices = filled(percent / 100.0);
+        if (!devices.empty()) return devices;
     }
     return {};
 }

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,11 +20,12 @@ using Placement = std::vector<at::Device>;
 /// that names a device twice.
 [[nodiscard]] Result<std::vector<Placement>> parseDevices(const std::string& text, int gpus);
 
-/// Which device each layer is on: as few of `placement` as hold `layerBytes` in the order given, filled to equal shares
-/// of their `freeBytes`, so that caches and activations find room on each; at least a tenth is left. Empty where the
-/// layers do not fit.
-[[nodiscard]] std::vector<at::Device> spreadLayers(const Placement& placement,
-                                                   const std::vector<std::int64_t>& freeBytes,
-                                                   const std::vector<std::int64_t>& layerBytes);
+/// What of a GPU's free memory a model may take: a tenth is left to the workspaces of LibTorch and its libraries.
+[[nodiscard]] std::int64_t usableBytes(std::int64_t freeBytes);
+
+/// Which device each layer is on: `placement`'s devices filled in order, to equal shares of their `freeBytes`, so that
+/// caches and activations find room on each. Empty where the layers do not fit into what is usable.
+[[nodiscard]] std::vector<at::Device> spreadLayers(const Placement& placement, std::span<const std::int64_t> freeBytes,
+                                                   std::span<const std::int64_t> layerBytes);
 
 }  // namespace lpes::model

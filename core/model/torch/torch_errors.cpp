@@ -1,7 +1,6 @@
 #include "core/model/torch/torch_errors.h"
 
 #include <ATen/ATen.h>
-#include <c10/core/CachingDeviceAllocator.h>
 #include <fmt/format.h>
 
 #include <exception>
@@ -9,6 +8,7 @@
 #include <string>
 
 #include "core/model/causal_lm.h"
+#include "core/model/torch/devices.h"
 
 namespace lpes::model {
 namespace {
@@ -26,15 +26,6 @@ bool isAllocationFailure(const std::string& words) {
            words.find("not enough memory") != std::string::npos || words.find("out of memory") != std::string::npos;
 }
 
-/// What LibTorch keeps of a GPU for later goes back to it: another program, or a smaller batch, may need it.
-void giveBackGpuMemory() {
-    try {
-        if (at::globalContext().hasCUDA()) c10::getDeviceAllocator(c10::kCUDA)->emptyCache();
-    } catch (const std::exception&) {
-        // There is nothing left to do about it, and the failure that is being reported matters more.
-    }
-}
-
 }  // namespace
 
 Error errorOfCurrentException(const char* task) {
@@ -47,7 +38,6 @@ Error errorOfCurrentException(const char* task) {
     } catch (const c10::Error& error) {
         const std::string words = error.what_without_backtrace();
         if (isAllocationFailure(words)) {
-            // Asking LibTorch for CUDA on a machine without would settle its answer for good.
             if (words.find("CUDA") != std::string::npos) giveBackGpuMemory();
             return outOfMemory(task, words);
         }

@@ -34,14 +34,21 @@ TEST(Devices, ThatAreNoneAreRefusedByName) {
     EXPECT_THAT(parseDevices("cuda:1+cuda:1", 2).error().message, testing::HasSubstr("twice"));
 }
 
-TEST(Layers, TakeFewGpusAndFillThemAlike) {
+std::vector<at::Device> spread(const Placement& placement, const std::vector<std::int64_t>& freeBytes,
+                               const std::vector<std::int64_t>& layerBytes) {
+    return spreadLayers(placement, freeBytes, layerBytes);
+}
+
+TEST(Layers, FillTheGpusAlikeAndLeaveATenth) {
     const std::vector<std::int64_t> layers(4, 10);
-    EXPECT_THAT(spreadLayers({gpu(0), gpu(1)}, {100, 100}, layers), ElementsAre(gpu(0), gpu(0), gpu(0), gpu(0)));
-    EXPECT_THAT(spreadLayers({gpu(0), gpu(1)}, {30, 30}, layers), ElementsAre(gpu(0), gpu(0), gpu(1), gpu(1)));
-    EXPECT_THAT(spreadLayers({gpu(0), gpu(1)}, {20, 40}, layers), ElementsAre(gpu(0), gpu(1), gpu(1), gpu(1)));
-    EXPECT_THAT(spreadLayers({gpu(0), gpu(1), gpu(2)}, {12, 5, 40}, layers),
-                ElementsAre(gpu(0), gpu(2), gpu(2), gpu(2)));
-    EXPECT_TRUE(spreadLayers({gpu(0), gpu(1)}, {24, 12}, layers).empty());
+    EXPECT_THAT(spread({gpu(0)}, {100}, layers), ElementsAre(gpu(0), gpu(0), gpu(0), gpu(0)));
+    EXPECT_THAT(spread({gpu(0), gpu(1)}, {30, 30}, layers), ElementsAre(gpu(0), gpu(0), gpu(1), gpu(1)));
+    EXPECT_THAT(spread({gpu(0), gpu(1)}, {100, 100}, layers), ElementsAre(gpu(0), gpu(0), gpu(1), gpu(1)));
+    EXPECT_THAT(spread({gpu(0), gpu(1)}, {20, 40}, layers), ElementsAre(gpu(0), gpu(1), gpu(1), gpu(1)));
+    EXPECT_THAT(spread({gpu(0), gpu(1), gpu(2)}, {12, 5, 40}, layers), ElementsAre(gpu(0), gpu(2), gpu(2), gpu(2)));
+    EXPECT_TRUE(spread({gpu(0), gpu(1)}, {24, 12}, layers).empty());
+    EXPECT_TRUE(spread({gpu(0)}, {42}, layers).empty());
+    EXPECT_EQ(usableBytes(1000), 900);
 }
 
 }  // namespace

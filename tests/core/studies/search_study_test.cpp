@@ -7,6 +7,7 @@
 
 #include "core/exporters/profile.h"
 #include "core/model/causal_lm.h"
+#include "core/model/torch/torch_runtime.h"
 #include "core/studies/studies.h"
 #include "tests/core/studies/studies_testing.h"
 
@@ -253,6 +254,24 @@ TEST(SearchStudy, DryRunCountsWhatTheSearchThenRuns) {
     ASSERT_TRUE(outcome) << outcome.error().text();
     const auto duplicates = outcome->result["cache_hits"].get<std::int64_t>();
     EXPECT_EQ((*plan)["prompts"].get<std::int64_t>() - duplicates * 9, outcome->result["prompts"].get<std::int64_t>());
+}
+
+TEST(SearchStudy, DryRunTakesTheDevicesOwnComputeType) {
+    const StudyFolder folder;
+    studies::SearchRunSettings settings = smallSearch(folder);
+    settings.compute.dtype = "auto";
+    const auto typeOn = [&](const char* device) {
+        settings.compute.device = device;
+        const auto plan = studies::planSearch(settings);
+        return plan ? (*plan)["dtype"].get<std::string>() : plan.error().text();
+    };
+    const auto ofDevice = [](const char* device) { return model::computeTypeName(*model::defaultComputeType(device)); };
+    EXPECT_EQ(typeOn("cpu"), ofDevice("cpu"));
+    EXPECT_EQ(typeOn("cuda:100"), "bfloat16");
+    EXPECT_EQ(ofDevice("cuda:100"), "bfloat16") << "whatever this machine's processor does";
+    EXPECT_THAT(typeOn("gpu"), testing::HasSubstr("'gpu'"));
+    settings.compute.dtype = "float32";
+    EXPECT_EQ(typeOn("cuda:100"), "float32");
 }
 
 }  // namespace
