@@ -179,10 +179,14 @@ AttentionRule attentionRule(const ModelConfig& config, int layer) {
 }
 
 at::Tensor Decoder::logits(const at::Tensor& hidden) const {
+    return logitsOnDevice(hidden).cpu();
+}
+
+at::Tensor Decoder::logitsOnDevice(const at::Tensor& hidden) const {
     const at::Tensor normed = at::empty_like(hidden);
     kernels::rmsNorm(hidden, m_weights.finalNorm, m_config.rmsNormEps, normed);
     const at::Tensor logits = project(normed, m_weights.head, Workspace::kLogits).to(at::kFloat);
-    return softcapped(logits, m_config.logitSoftcap).cpu();
+    return softcapped(logits, m_config.logitSoftcap);
 }
 
 }  // namespace lpes::model

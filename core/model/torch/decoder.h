@@ -54,7 +54,10 @@ class Decoder {
     void runLayers(PackedTokens& tokens, AttentionStep& step, const std::stop_token& stop, KvCache* cache = nullptr,
                    const at::Tensor& rows = {}, const AttentionObserver& observer = {}) const;
 
-    /// Logits of hidden rows [R, E] → [R, V] float32 on the CPU. Valid until the workspace is used again.
+    /// Logits of hidden rows [R, E] → [R, V] float32 on the last layer's device, for what is reduced there. Valid until
+    /// the workspace is used again.
+    [[nodiscard]] at::Tensor logitsOnDevice(const at::Tensor& hidden) const;
+    /// The same on the CPU.
     [[nodiscard]] at::Tensor logits(const at::Tensor& hidden) const;
 
   private:

@@ -79,6 +79,7 @@ class Loader {
             if (auto r = projection("head", weights.head, false); !r) return fail(r.error());
         } else if (m_devices.front() != m_devices.back()) {
             weights.head.weight = embedding.weight.to(m_device);
+            m_residentBytes += static_cast<std::int64_t>(weights.head.weight.nbytes());
         }
         weights.embedding = embedding.weight;
         weights.storedEmbedding = embedding.stored;
@@ -119,8 +120,13 @@ class Loader {
         return m_device.is_cpu() && !m_source->direct(name, type).empty();
     }
 
-    at::Tensor placed(const at::Tensor& read, ComputeType type) const {
-        return m_device.is_cpu() ? read : read.to(m_device).to(scalarType(type));
+    /// Sends what was read to its device, in the compute type.
+    Result<void> place(const std::string& name, const at::Tensor& read, ComputeType type, at::Tensor& target) {
+        target = m_device.is_cpu() ? read : read.to(m_device).to(scalarType(type));
+        m_residentBytes += static_cast<std::int64_t>(target.nbytes());
+        if (type != ComputeType::Float16 || target.isfinite().all().item<bool>()) return {};
+        return fail(ErrorCode::Unsupported,
+                    fmt::format("'{}' has values beyond what float16 can hold (65504); use bfloat16 or float32", name));
     }
 
     /// The rows of a large tensor are shared out among the threads. What was read leaves this process's memory, so that
@@ -179,10 +185,8 @@ class Loader {
         const at::Tensor read = passing || !m_device.is_cpu()
                                     ? at::empty((*found)->shape, scalarType(readType(type)))
                                     : m_memory.take((*found)->shape, scalarType(readType(type)));
-        auto done = readInto(name, readType(type), read);
-        target = placed(read, type);
-        m_residentBytes += static_cast<std::int64_t>(target.nbytes());
-        return done;
+        if (auto r = readInto(name, readType(type), read); !r) return r;
+        return place(name, read, type, target);
     }
 
     bool packs() const { return m_type == ComputeType::BFloat16 && m_device.is_cpu() && hasPackedWeights(); }
@@ -261,9 +265,7 @@ class Loader {
             if (auto r = readInto(prefix + name + suffix, readType(m_type), read.narrow(0, row, rows)); !r) return r;
             row += rows;
         }
-        target = placed(read, m_type);
-        m_residentBytes += static_cast<std::int64_t>(target.nbytes());
-        return {};
+        return place(prefix + names.front() + suffix, read, m_type, target);
     }
 
     std::shared_ptr<const WeightSource> m_source;

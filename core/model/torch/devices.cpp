@@ -1,5 +1,6 @@
 #include "core/model/torch/devices.h"
 
+#include <ATen/Context.h>
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
@@ -117,6 +118,9 @@ std::string loadCudaHalf() {
             "to a LibTorch for that CUDA",
             TORCH_VERSION, found.driverVersion.empty() ? "unknown" : found.driverVersion, found.cudaVersion);
     }
+    // Long sums of 16-bit products are kept in float32 also where cuBLAS splits them: float16 would overflow there.
+    at::globalContext().setAllowFP16ReductionCuBLAS(false);
+    at::globalContext().setAllowBF16ReductionCuBLAS(false);
     return {};
 }
 

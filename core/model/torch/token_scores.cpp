@@ -1,5 +1,6 @@
 #include "core/model/torch/token_scores.h"
 
+#include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
@@ -27,18 +28,46 @@ RowScore reduceRow(std::span<const float> logits, TokenId target) {
     return score;
 }
 
-}  // namespace
-
-Result<std::vector<RowScore>> reduceLogits(const at::Tensor& logits, std::span<const TokenId> targets) {
+std::vector<RowScore> reduceRows(const at::Tensor& logits, std::span<const TokenId> targets) {
     const auto width = static_cast<std::size_t>(logits.size(1));
-    const auto rows = static_cast<std::size_t>(logits.size(0));
     const float* values = logits.const_data_ptr<float>();
-    std::vector<RowScore> scores(rows);
+    std::vector<RowScore> scores(static_cast<std::size_t>(logits.size(0)));
     at::parallel_for(0, logits.size(0), 1, [&](std::int64_t begin, std::int64_t end) {
         for (auto row = static_cast<std::size_t>(begin); row < static_cast<std::size_t>(end); ++row) {
             scores[row] = reduceRow({values + row * width, width}, targets.empty() ? -1 : targets[row]);
         }
     });
+    return scores;
+}
+
+}  // namespace
+
+std::vector<RowScore> reduceByOperators(const at::Tensor& logits, std::span<const TokenId> targets) {
+    const at::Tensor best = logits.amax({1}, true);
+    const at::Tensor sums = (logits - best).exp().sum({1}, false, at::kDouble);
+    const at::Tensor logSums = best.squeeze(1).to(at::kDouble) + sums.log();
+    std::vector<std::int64_t> wanted(static_cast<std::size_t>(logits.size(0)), 0);
+    for (std::size_t row = 0; row < targets.size(); ++row) wanted[row] = std::max<std::int64_t>(0, targets[row]);
+    const at::Tensor columns = at::tensor(wanted, at::kLong).to(logits.device()).unsqueeze(1);
+    const at::Tensor all =
+        at::stack({logSums, logits.argmax(1).to(at::kDouble), logits.gather(1, columns).squeeze(1).to(at::kDouble)})
+            .cpu()
+            .contiguous();
+    const double* values = all.const_data_ptr<double>();
+    const std::size_t rows = wanted.size();
+    std::vector<RowScore> scores(rows);
+    for (std::size_t row = 0; row < rows; ++row) {
+        scores[row].logSumExp = values[row];
+        scores[row].argmax = static_cast<TokenId>(values[rows + row]);
+        if (!targets.empty() && targets[row] >= 0) scores[row].targetLogit = values[2 * rows + row];
+    }
+    return scores;
+}
+
+Result<std::vector<RowScore>> reduceLogits(const at::Tensor& logits, std::span<const TokenId> targets) {
+    const auto rows = static_cast<std::size_t>(logits.size(0));
+    const std::vector<RowScore> scores =
+        logits.is_cpu() ? reduceRows(logits, targets) : reduceByOperators(logits, targets);
     for (std::size_t row = 0; row < rows; ++row) {
         if (!std::isfinite(scores[row].logSumExp)) {
             return fail(ErrorCode::Failed, fmt::format("the model's logits are not finite (row {} of {}); use scales "

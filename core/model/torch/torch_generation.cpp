@@ -20,7 +20,7 @@ rope::PositionTable readTable(const RotaryTable& table, int first, int count) {
     result.count = count;
     result.half = static_cast<int>(table.cos.size(1));
     const auto values = [&](const at::Tensor& tensor) {
-        const at::Tensor wide = tensor.narrow(0, first, count).to(at::kFloat).contiguous();
+        const at::Tensor wide = tensor.narrow(0, first, count).to(at::kCPU, at::kFloat).contiguous();
         const float* begin = wide.const_data_ptr<float>();
         return std::vector<float>(begin, begin + wide.numel());
     };
@@ -103,7 +103,7 @@ Result<std::vector<float>> TorchSession::advance(std::span<const TokenId> ids, s
         request.firstPosition = m_cached;
         request.cache = &m_cache;
         request.kept = &m_ratios;
-        const at::Tensor logits = combinedRows(runPaths(request, m_method, stop), m_method);
+        const at::Tensor logits = combinedRows(runPaths(request, m_method, stop), m_method).cpu();
         if (const auto checked = reduceLogits(logits, {}); !checked) return fail(checked.error());
         // Only now: a call that was stopped or failed leaves the sequence as it was.
         m_sequence = std::move(sequence);

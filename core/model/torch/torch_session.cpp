@@ -115,10 +115,10 @@ at::Tensor TorchSession::runPaths(const PathRequest& request, const PositionMeth
 }
 
 at::Tensor TorchSession::combinedRows(const at::Tensor& hidden, const PositionMethod& method) const {
-    if (!method.buckets) return m_decoder.logits(hidden[0]);
+    if (!method.buckets) return m_decoder.logitsOnDevice(hidden[0]);
     std::vector<at::Tensor> paths;
     for (std::int64_t path = 0; path < hidden.size(0); ++path)
-        paths.push_back(m_decoder.logits(hidden[path].contiguous()).clone());
+        paths.push_back(m_decoder.logitsOnDevice(hidden[path].contiguous()).clone());
     return combinedLogits(at::stack(paths), method.buckets->combine);
 }
 
@@ -211,7 +211,7 @@ Result<TextScore> TorchSession::scoreText(std::span<const TokenId> ids, const Po
                 if (targets[i] >= 0) result.logProbs.push_back(score.targetLogit - score.logSumExp);
             }
             if (first + count == hidden.size(1)) {
-                const at::Tensor last = logits[count - 1];
+                const at::Tensor last = logits[count - 1].cpu();
                 result.topAtEnd = topTokens({last.const_data_ptr<float>(), static_cast<std::size_t>(last.numel())},
                                             scores->back().logSumExp, top);
             }
