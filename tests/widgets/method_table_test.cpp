@@ -121,7 +121,7 @@ TEST(MethodTable, IsCopiedWithItsHeadings) {
     const QStringList lines = table.asText().split(QLatin1Char('\n'));
     ASSERT_EQ(lines.size(), 4);
     for (const QString& line : lines) EXPECT_EQ(line.count(QLatin1Char('\t')), Model::kColumns - 1);
-    EXPECT_TRUE(lines[0].startsWith(QStringLiteral("Method\tMean accuracy [95 %]\t")));
+    EXPECT_TRUE(lines[0].startsWith(QStringLiteral("Method\tAccuracy [95 %]\t")));
     EXPECT_TRUE(lines[2].startsWith(QStringLiteral("lpes:profiles/")));
     QAction* whole = nullptr;
     for (QAction* action : table.findChild<QTableView*>()->actions()) {

@@ -49,16 +49,16 @@ struct Heading {
 
 constexpr std::array<Heading, Model::kColumns> kHeadings{{
     {u"Method", u"As it is written; the first is what the others are compared with"},
-    {u"Mean accuracy [95 %]", u"Share of right answers, mean over positions, with a bootstrap interval over items"},
+    {u"Accuracy [95 %]", u"Share of right answers, mean over positions, with a bootstrap interval over items"},
     {u"Gap", u"Accuracy at the best position minus accuracy at the worst; smaller is better"},
-    {u"Answer NLL (nats)", u"Negative log-likelihood of the answer per token, mean over positions; smaller is better"},
+    {u"NLL (nats)", u"Negative log-likelihood of the answer per token, mean over positions; smaller is better"},
     {u"Δ NLL (nats) [95 %]",
      u"Answer NLL minus that of the first method, paired bootstrap over items; below 0 is "
      u"better"},
     {u"p", u"Paired bootstrap on the answer NLL of each item against the first method, two-sided"},
-    {u"Time / first [95 %]", u"Median ratio of the time for the same prompts, measured in turns"},
+    {u"Time ratio [95 %]", u"Median ratio of the time for the same prompts, measured in turns"},
     {u"Tokens/s", u"Prompt tokens read per second"},
-    {u"Peak memory (MiB)", u"Beside the loaded weights, for the largest pass"},
+    {u"Memory (MiB)", u"Peak beside the loaded weights, for the largest pass"},
     {u"Passes", u"Forward passes of the whole model for each prompt"},
     {u"Attentions", u"Attentions in each layer of one pass"},
     {u"Verdict", u"On the answer NLL against the first method"},

@@ -9,6 +9,8 @@
 #include <QSortFilterProxyModel>
 #include <QTableView>
 #include <QVBoxLayout>
+#include <algorithm>
+#include <vector>
 
 #include "widgets/common/semantic_colors.h"
 #include "widgets/common/table_copy.h"
@@ -39,6 +41,7 @@ MethodTable::MethodTable(QWidget* parent)
     QHeaderView* header = m_table->horizontalHeader();
     header->setHighlightSections(false);
     header->setMinimumSectionSize(30);
+    header->setDefaultSectionSize(30);
     // A third click on a column comes back to the order in which the methods were given.
     header->setSortIndicator(-1, Qt::AscendingOrder);
     header->setSortIndicatorClearable(true);
@@ -62,15 +65,21 @@ MethodTable::MethodTable(QWidget* parent)
 }
 
 void MethodTable::setMethods(const analysis::MethodsPlot& plot) {
-    const bool fresh = m_model->rowCount() != static_cast<int>(plot.methods.size());
     m_model->setMethods(plot);
     m_message->hide();
     m_table->show();
-    if (!fresh) return;
-    // As wide as it needs, but no spelling takes the room of all figures.
+    // Columns grow to what they hold, intervals that come at the end included, and otherwise stay as the user made
+    // them; but no spelling takes the room of all figures.
     const int widest = fontMetrics().horizontalAdvance(QStringLiteral("lpes:profile-of-the-model.json"));
+    QHeaderView* header = m_table->horizontalHeader();
+    std::vector<int> before;
+    for (int column = 0; column < MethodTableModel::kColumns; ++column) before.push_back(header->sectionSize(column));
     m_table->resizeColumnsToContents();
-    m_table->setColumnWidth(MethodTableModel::Name, std::min(m_table->columnWidth(MethodTableModel::Name), widest));
+    for (int column = 0; column < MethodTableModel::kColumns; ++column) {
+        int wanted = header->sectionSize(column);
+        if (column == MethodTableModel::Name) wanted = std::min(wanted, widest);
+        header->resizeSection(column, std::max(wanted, before[static_cast<std::size_t>(column)]));
+    }
 }
 
 void MethodTable::setEmpty(const QString& why) {
