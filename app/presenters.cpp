@@ -172,7 +172,8 @@ QString headlineOf(const RunDetail& detail) {
             .arg(text(run.label), text(detail.modelName), text(std::string(store::runStateName(run.state))));
     if (run.elapsedSeconds > 0) words += QStringLiteral(" · ") + widgets::durationText(run.elapsedSeconds);
     const json result = objectOf(run.resultJson);
-    const QString verdict = run.kind == "compare" ? comparisonOf(result) : verdictOf(result);
+    const QString verdict =
+        run.kind == "compare" && run.state == store::RunState::Finished ? comparisonOf(result) : verdictOf(result);
     if (!verdict.isEmpty()) {
         words += QStringLiteral(" · ") + verdict;
     } else if (detail.population.best) {

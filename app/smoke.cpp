@@ -4,6 +4,7 @@
 #include <QCoreApplication>
 #include <QDir>
 #include <QTimer>
+#include <algorithm>
 #include <cstdio>
 
 #include "app/controllers/live_controller.h"
@@ -55,8 +56,18 @@ void Smoke::show(std::size_t view) {
     if (m_ended) return;
     if (view == std::size(kViews)) return m_searchSeconds > 0.0 ? search() : finish({});
     m_window.setWorkspace(kViews[view].workspace);
+    int settleMs = kSettleMs;
+    if (kViews[view].workspace == MainWindow::Compare) {
+        // What is selected at first is a search.
+        const auto& runs = m_window.stores().snapshot()->runs;
+        const auto comparison = std::ranges::find(runs, "compare", &store::RunRow::kind);
+        if (comparison != runs.end()) {
+            m_window.stores().select(comparison->id);
+            settleMs = kEndMs;
+        }
+    }
     // A new size reaches the plots through the event loop.
-    QTimer::singleShot(kSettleMs, this, [this, view] {
+    QTimer::singleShot(settleMs, this, [this, view] {
         if (!draw(kViews[view].name)) return finish(cannotWrite());
         show(view + 1);
     });
