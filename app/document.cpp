@@ -87,6 +87,13 @@ void Document::commit(const CurveDraft& after, const QString& what) {
 }
 
 Result<std::vector<std::string>> Document::takeProfile(const exporters::Profile& profile, const QString& origin) {
+    if (!profile.groups.perLayer()) {
+        const bool heads = profile.groups.kind == curve::ScaleGroups::Kind::KvHead;
+        return fail(ErrorCode::Unsupported,
+                    std::string("the profile has scales by ") + (heads ? "key/value head" : "band of frequencies") +
+                        ", and the editor draws one curve over layers; use 'lpes eval --profile' for it, or open a "
+                        "profile by layer");
+    }
     auto warnings = exporters::checkFits(profile, m_model);
     if (!warnings) return fail(warnings.error());
     const curve::Constraints bounds = profile.constraints.value_or(curve::Constraints{});

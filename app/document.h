@@ -35,9 +35,9 @@ class Document : public QObject {
     void commit(const widgets::CurveDraft& after, const QString& what);
     [[nodiscard]] QUndoStack& undoStack() { return m_undo; }
 
-    /// Takes a profile's curve, as one undo step. BadInput when it is for another model (exporters::checkFits); a
-    /// profile without a curve, or whose scales are not those of its curve, becomes a free curve with its very scales.
-    /// Returns what the user should know.
+    /// Takes a profile's curve, as one undo step. BadInput when it is for another model (exporters::checkFits),
+    /// Unsupported for scales by head or by band, which are more than one curve; a profile without a curve, or whose
+    /// scales are not those of its curve, becomes a free curve with its very scales. Returns what the user should know.
     [[nodiscard]] Result<std::vector<std::string>> takeProfile(const exporters::Profile& profile,
                                                                const QString& origin);
     /// The profile as it stands, with provenance kept where it still describes these scales.

@@ -86,10 +86,7 @@ void MainWindow::wireEditor() {
 
 void MainWindow::showGhosts() {
     std::vector<widgets::GhostCurve> ghosts;
-    if (const auto detail = m_stores->detail(); detail && detail->population.best) {
-        ghosts.push_back(
-            {tr("best of run %1").arg(detail->run.id), analysis::SeriesRole::Best, detail->population.best->scales});
-    }
+    if (const auto detail = m_stores->detail()) ghosts = bestGhosts(*detail);
     // A new ghost lays the picture out anew, which is for nothing when it is the same one.
     if (ghosts == m_ghosts) return;
     m_ghosts = ghosts;

@@ -1,5 +1,6 @@
 #include "app/presenters.h"
 
+#include <QCoreApplication>
 #include <QDateTime>
 #include <QDir>
 #include <QLocale>
@@ -7,6 +8,7 @@
 #include <cmath>
 #include <variant>
 
+#include "core/curve/scale_groups.h"
 #include "widgets/panels/search_panel.h"
 
 namespace lpes::app {
@@ -214,6 +216,21 @@ QString bytesText(double bytes) {
         ++unit;
     }
     return QStringLiteral("%1 %2").arg(bytes, 0, 'f', unit > 2 || bytes < 10 ? 1 : 0).arg(QLatin1String(units[unit]));
+}
+
+std::vector<widgets::GhostCurve> bestGhosts(const RunDetail& detail) {
+    const studies::RunPopulation& population = detail.population;
+    std::vector<widgets::GhostCurve> ghosts;
+    if (!population.best) return ghosts;
+    const auto groups = static_cast<int>(population.groupNames.size());
+    for (int group = 0; group < groups; ++group) {
+        QString name = QCoreApplication::translate("presenters", "best of run %1").arg(detail.run.id);
+        const std::string& own = population.groupNames[static_cast<std::size_t>(group)];
+        if (!own.empty()) name += QStringLiteral(", ") + QString::fromStdString(own);
+        ghosts.push_back({name, own.empty() ? analysis::SeriesRole::Best : analysis::SeriesRole::Other,
+                          curve::scalesOfGroup(population.best->scales, groups, group)});
+    }
+    return ghosts;
 }
 
 ModelFacts factsOf(const json& description) {

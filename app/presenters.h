@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/jobs/store_snapshot.h"
+#include "widgets/curve_editor/curve_editor.h"
 #include "widgets/models/run_table_model.h"
 #include "widgets/panels/inspector_panel.h"
 
@@ -30,6 +31,9 @@ namespace lpes::app {
 
 /// Layers and trained context of a run's model, as far as its plots tell; 0 when they do not.
 [[nodiscard]] std::pair<int, int> shapeOf(const RunDetail& detail);
+
+/// The best scales of a search so far, as curves to draw behind others: one, or one for each head or band.
+[[nodiscard]] std::vector<widgets::GhostCurve> bestGhosts(const RunDetail& detail);
 
 /// What `lpes inspect --json` prints as groups of facts. The layers are left to the live pictures.
 [[nodiscard]] widgets::ModelFacts factsOf(const nlohmann::json& description);

@@ -10,6 +10,7 @@
 #include "app/cli/output.h"
 #include "app/cli/verb.h"
 #include "core/base/files.h"
+#include "core/exporters/longrope_csv.h"
 #include "core/exporters/profile.h"
 #include "core/store/store.h"
 #include "core/studies/plot_queries.h"
@@ -18,15 +19,15 @@ namespace lpes::cli {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kLaterFormats{"longrope", "transformers", "vllm", "llama.cpp"};
+constexpr std::array<std::string_view, 3> kLaterFormats{"transformers", "vllm", "llama.cpp"};
 
 Result<void> checkFormat(const std::string& to) {
-    if (to == "json" || to == "csv") return {};
+    if (to == "json" || to == "csv" || to == "longrope") return {};
     if (std::find(kLaterFormats.begin(), kLaterFormats.end(), to) != kLaterFormats.end()) {
         return fail(ErrorCode::Unsupported,
-                    fmt::format("--to {} is not available in this version; available: json, csv", to));
+                    fmt::format("--to {} is not available in this version; available: json, csv, longrope", to));
     }
-    return fail(ErrorCode::Usage, fmt::format("--to '{}' is no format; available: json, csv", to));
+    return fail(ErrorCode::Usage, fmt::format("--to '{}' is no format; available: json, csv, longrope", to));
 }
 
 constexpr std::string_view kRunPrefix = "run:";
@@ -47,9 +48,9 @@ Result<exporters::LoadedProfile> storedProfile(const std::string& name, const st
     return exporters::profileFromJson(profiles->back().json, name);
 }
 
-/// Reads a profile and, when a model is named, checks that it fits it.
+/// Reads a profile and, when a model is named, checks that it fits it, and says how many frequencies the model has.
 Result<exporters::Profile> readChecked(const std::string& file, const std::filesystem::path& database,
-                                       const std::string& model, bool takeIdentity) {
+                                       const std::string& model, bool takeIdentity, int* frequencies = nullptr) {
     auto loaded = file.starts_with(kRunPrefix) ? storedProfile(file, database) : exporters::readProfile(file);
     if (!loaded) return fail(loaded.error());
     std::vector<std::string> warnings = loaded->warnings;
@@ -60,6 +61,7 @@ Result<exporters::Profile> readChecked(const std::string& file, const std::files
         auto fits = exporters::checkFits(loaded->profile, identity);
         if (!fits) return fail(fits.error());
         warnings.insert(warnings.end(), fits->begin(), fits->end());
+        if (frequencies != nullptr) *frequencies = identity.frequencies;
         if (takeIdentity) loaded->profile.model = identity;
     }
     for (const std::string& warning : warnings) printMessage("lpes: warning: " + warning);
@@ -74,6 +76,12 @@ struct Export {
     std::filesystem::path database;
     std::optional<std::string> out;
 
+    [[nodiscard]] Result<std::string> inFormat(const exporters::Profile& profile, int frequencies) const {
+        if (to == "csv") return exporters::toCsv(profile);
+        if (to == "longrope") return exporters::profileToLongRope(profile, frequencies);
+        return exporters::toJson(profile);
+    }
+
     Result<int> run() {
         if (auto set = flags.apply(); !set) return fail(set.error());
         if (auto known = checkFormat(to); !known) return fail(known.error());
@@ -81,15 +89,18 @@ struct Export {
             return fail(ErrorCode::Usage,
                         fmt::format("--json prints one JSON object; give --out FILE for --to {}", to));
         }
-        auto profile = readChecked(file, database, model, false);
+        int frequencies = 0;
+        auto profile = readChecked(file, database, model, false, &frequencies);
         if (!profile) return fail(profile.error());
-        const std::string text = to == "csv" ? exporters::toCsv(*profile) : exporters::toJson(*profile);
+        Result<std::string> written = inFormat(*profile, frequencies);
+        if (!written) return fail(written.error());
+        const std::string& text = *written;
         if (!out) {
             if (auto printed = printResult(text); !printed) return fail(printed.error());
             return 0;
         }
-        if (auto written = writeFileAtomically(*out, text); !written) return fail(written.error());
-        auto printed = printAnswer(output, {{"to", to}, {"out", *out}, {"layers", profile->scales.size()}},
+        if (auto done = writeFileAtomically(*out, text); !done) return fail(done.error());
+        auto printed = printAnswer(output, {{"to", to}, {"out", *out}, {"layers", profile->layers()}},
                                    fmt::format("Written to {}\n", *out));
         if (!printed) return fail(printed.error());
         return 0;
@@ -108,9 +119,9 @@ struct Import {
         if (!profile) return fail(profile.error());
         if (auto written = writeFileAtomically(out, exporters::toJson(*profile)); !written)
             return fail(written.error());
-        auto printed =
-            printAnswer(output, {{"profile", out}, {"layers", profile->scales.size()}, {"scales", profile->scales}},
-                        fmt::format("Written to {} ({} layers)\n", out, profile->scales.size()));
+        auto printed = printAnswer(
+            output, {{"profile", out}, {"layers", profile->layers()}, {"scales", exporters::scalesJson(*profile)}},
+            fmt::format("Written to {} ({} layers)\n", out, profile->layers()));
         if (!printed) return fail(printed.error());
         return 0;
     }
@@ -125,15 +136,21 @@ void addExportVerbs(CLI::App& app, Action& action) {
         .add("PROFILE", "", "Profile, JSON or CSV; run:N or run:last for the one that a search stored",
              toText(exporter->file))
         ->required();
-    exporter->flags.add("--to", "FORMAT", "json or csv (layer,scale)", toText(exporter->to))->required();
+    exporter->flags
+        .add(
+            "--to", "FORMAT",
+            "json, csv (layer,scale, or layer,group,scale) or longrope (a row of factors per layer; a profile by layer "
+            "needs --model)",
+            toText(exporter->to))
+        ->required();
     exporter->flags.add("--model", "MODEL", "Model that the profile must fit", toText(exporter->model));
     exporter->flags.add("--out", "FILE", "File to write [standard output]", toOptionalText(exporter->out));
     addDatabaseOption(exporter->flags, exporter->database);
     addJsonOption(*exportVerb, exporter->output);
     exportVerb->callback([exporter, &action] { action = [exporter] { return exporter->run(); }; });
 
-    CLI::App* importVerb =
-        app.add_subcommand("import", "Read a CSV (layer,scale) or JSON profile and write it as a profile");
+    CLI::App* importVerb = app.add_subcommand(
+        "import", "Read a CSV (layer,scale or layer,group,scale) or JSON profile and write it as a profile");
     auto importer = std::make_shared<Import>(*importVerb);
     importer->flags.add("FILE", "", "CSV or JSON to read", toText(importer->file))->required();
     importer->flags.add("--model", "MODEL", "Model that it must fit and whose identity the profile takes",

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "app/cli/output.h"
+#include "app/cli/profile_text.h"
 #include "app/cli/result_text.h"
 
 namespace lpes::cli {
@@ -68,6 +69,13 @@ std::string basesTable(const json& bases) {
     return table.text();
 }
 
+std::string headsTable(const json& scales) {
+    const auto rows = scales.get<std::vector<std::vector<double>>>();
+    std::vector<std::string> names;
+    for (std::size_t head = 0; head < rows.front().size(); ++head) names.push_back(fmt::format("head {}", head));
+    return groupsTable(rows, names);
+}
+
 std::string memoryTable(const json& memory) {
     Table table({"context", "weights", "one forward pass", "KV cache", "together"});
     for (const json& row : memory) {
@@ -116,6 +124,7 @@ std::string inspectText(const json& model) {
     out += fmt::format("Meaning: {}.\n", rope.at("meaning").get<std::string>());
     if (model.contains("method_cost")) out += methodText(model);
     out += "\n" + layersTable(model);
+    if (model.contains("head_scales")) out += "\nScales by key/value head:\n" + headsTable(model.at("head_scales"));
     if (model.contains("bases")) out += "\n" + basesTable(model.at("bases"));
     if (model.contains("memory")) {
         out += fmt::format("\nMemory, estimated ({}{}):\n", model.at("memory").front().at("dtype").get<std::string>(),

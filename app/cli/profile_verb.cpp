@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "app/cli/options.h"
 #include "app/cli/output.h"
@@ -25,45 +27,101 @@ struct ProfileVerb {
     }
 };
 
+nlohmann::json madeJson(const exporters::Profile& profile, const std::string& file) {
+    return {{"profile", file}, {"layers", profile.layers()}, {"scales", exporters::scalesJson(profile)}};
+}
+
 struct NewProfile : ProfileVerb {
     using ProfileVerb::ProfileVerb;
-    std::string model, points, kind = "bezier", out;
-    std::optional<int> layers;
+    std::string model, per = "layer", kind = "bezier", out;
+    std::vector<std::string> points;  ///< one list for each group, or one for all of them
+    std::optional<int> layers, kvHeads;
     curve::Constraints constraints;
 
     Result<exporters::ProfileModel> target() {
         if (model.empty() == !layers.has_value())
             return fail(ErrorCode::Usage, "give exactly one of --model and --layers");
-        if (layers) return exporters::ProfileModel{{}, *layers, 0, 0.0, {}, {}};
+        if (kvHeads && !layers) return fail(ErrorCode::Usage, "--kv-heads goes with --layers; --model has its own");
+        if (layers) return exporters::ProfileModel{{}, *layers, 0, 0.0, {}, {}, kvHeads.value_or(0), 0};
         auto opened = studies::openModel(model, false);
         if (!opened) return fail(opened.error());
         return studies::profileModel(opened->weights->config());
+    }
+
+    /// What the scales belong to, of this model.
+    Result<curve::ScaleGroups> groupsOf(const exporters::ProfileModel& identity) {
+        auto groups = curve::parseGroups(per);
+        if (!groups) return fail(groups.error());
+        const bool heads = groups->kind == curve::ScaleGroups::Kind::KvHead;
+        if (kvHeads && !heads)
+            return fail(ErrorCode::Usage, "--kv-heads goes with --per kv-head; leave one of them out");
+        if (heads) groups->heads = identity.kvHeads;
+        if (heads && groups->heads == 0)
+            return fail(ErrorCode::Usage,
+                        "--per kv-head needs their number; give --kv-heads with --layers, or --model");
+        // Without a model the last band says how many frequencies there are.
+        const bool bands = groups->kind == curve::ScaleGroups::Kind::Band;
+        if (bands && identity.frequencies > 0 && groups->bandEnds.back() != identity.frequencies) {
+            return fail(ErrorCode::Usage,
+                        fmt::format("--per {} ends at frequency {} and the model has {} frequencies; the "
+                                    "last band must end there",
+                                    per, groups->bandEnds.back(), identity.frequencies));
+        }
+        return groups;
+    }
+
+    Result<curve::ScaleCurve> curveOf(const std::string& text, curve::CurveKind curveKind, int numLayers) {
+        auto parsed = curve::parsePoints(text);
+        if (!parsed) return fail(parsed.error());
+        if (curveKind == curve::CurveKind::Free && static_cast<int>(parsed->size()) != numLayers) {
+            return fail(ErrorCode::Usage, fmt::format("--curve free needs one point per layer: {} points for {} layers",
+                                                      parsed->size(), numLayers));
+        }
+        return curve::ScaleCurve::make(curveKind, std::move(*parsed), constraints);
+    }
+
+    Result<curve::GroupedCurve> curves(const exporters::ProfileModel& identity) {
+        auto groups = groupsOf(identity);
+        if (!groups) return fail(groups.error());
+        auto curveKind = curve::parseCurveKind(kind);
+        if (!curveKind) return fail(curveKind.error());
+        const auto count = static_cast<std::size_t>(groups->count());
+        if (points.size() != 1 && points.size() != count) {
+            return fail(ErrorCode::Usage,
+                        fmt::format("--points is given {} times for {} groups of scales (--per {}); give "
+                                    "it once for each, or once for all",
+                                    points.size(), count, per));
+        }
+        std::vector<curve::ScaleCurve> made;
+        for (const std::string& text : points) {
+            auto one = curveOf(text, *curveKind, identity.layers);
+            if (!one) return fail(one.error());
+            made.push_back(std::move(*one));
+        }
+        while (made.size() < count) made.push_back(made.front());
+        return curve::GroupedCurve::make(std::move(*groups), std::move(made));
     }
 
     Result<int> run() {
         if (auto set = flags.apply(); !set) return fail(set.error());
         auto identity = target();
         if (!identity) return fail(identity.error());
-        auto kindValue = curve::parseCurveKind(kind);
-        if (!kindValue) return fail(kindValue.error());
-        auto parsed = curve::parsePoints(points);
-        if (!parsed) return fail(parsed.error());
-        if (*kindValue == curve::CurveKind::Free && static_cast<int>(parsed->size()) != identity->layers) {
-            return fail(ErrorCode::Usage, fmt::format("--curve free needs one point per layer: {} points for {} layers",
-                                                      parsed->size(), identity->layers));
-        }
-        auto made = curve::ScaleCurve::make(*kindValue, *parsed, constraints);
+        auto made = curves(*identity);
         if (!made) return fail(made.error());
         exporters::Profile profile;
         profile.model = std::move(*identity);
+        profile.groups = made->groups();
         profile.scales = made->decode(profile.model.layers);
-        profile.curve = exporters::Profile::Curve{*kindValue, std::move(*parsed)};
+        for (const curve::ScaleCurve& one : made->curves()) profile.curves.push_back({one.kind(), one.points()});
+        if (profile.groups.perLayer()) {
+            profile.curve = std::move(profile.curves.front());
+            profile.curves.clear();
+        }
         profile.constraints = constraints;
         profile.provenance = {{"made_by", "lpes profile new"}};
         profile.toolVersion = kVersion;
         if (auto written = writeFileAtomically(out, exporters::toJson(profile)); !written) return fail(written.error());
-        return answer({{"profile", out}, {"layers", profile.model.layers}, {"scales", profile.scales}},
-                      profileText(profile) + fmt::format("\nWritten to {}\n", out));
+        return answer(madeJson(profile, out), profileText(profile) + fmt::format("\nWritten to {}\n", out));
     }
 };
 
@@ -116,8 +174,7 @@ struct TransferProfile : ProfileVerb {
         if (!carried) return fail(carried.error());
         if (auto written = writeFileAtomically(out, exporters::toJson(*carried)); !written)
             return fail(written.error());
-        return answer({{"profile", out}, {"layers", carried->model.layers}, {"scales", carried->scales}},
-                      profileText(*carried) + fmt::format("\nWritten to {}\n", out));
+        return answer(madeJson(*carried, out), profileText(*carried) + fmt::format("\nWritten to {}\n", out));
     }
 };
 
@@ -135,9 +192,19 @@ void addNew(CLI::App& app, Action& action) {
     SettingFlags& flags = verb->flags;
     flags.add("--model", "MODEL", "Model that the profile is for", toText(verb->model));
     flags.add("--layers", "N", "Number of layers, instead of a model", toOptionalNumber<int>(verb->layers, 1, 100'000));
-    flags
-        .add("--points", "LIST", "Control points as depth:scale, depth from 0 to 1: 0:1.0,0.33:1.6,0.67:2.0,1:1.2",
-             toText(verb->points))
+    flags.add("--kv-heads", "K", "Number of key/value heads, with --layers and --per kv-head",
+              toOptionalNumber<int>(verb->kvHeads, 1, curve::kMaxGroupHeads));
+    flags.add("--per", "WHAT",
+              "What has a scale in every layer: layer; kv-head, every key/value head; or band:8,20,32, every band of "
+              "frequencies, by the first frequency behind each, the last one half of what a head rotates [layer]",
+              toText(verb->per));
+    app.get_subcommand("new")
+        ->add_option("--points", verb->points,
+                     "Control points as depth:scale, depth from 0 to 1: 0:1.0,0.33:1.6,0.67:2.0,1:1.2; with --per "
+                     "several times, once for each head or band in order, or once for all")
+        ->type_name("LIST")
+        ->expected(1, curve::kMaxGroupFrequencies)
+        ->allow_extra_args(false)
         ->required();
     flags.add("--curve", "KIND", "bezier, linear, step or free (one point per layer) [bezier]", toText(verb->kind));
     flags.add("--scale-min", "X", "Smallest scale that a point may have [0.5]",
@@ -164,7 +231,7 @@ void addProfileVerb(CLI::App& app, Action& action) {
     check->flags.add("--model", "MODEL", "Model it is to fit [$LPES_MODEL]", toText(check->model), "LPES_MODEL");
 
     auto transfer = addVerb<TransferProfile>(*profile, action, "transfer",
-                                             "The same curve for a model with another number of layers");
+                                             "The same curves for a model with another number of layers");
     transfer->flags.add("PROFILE", "", "Profile with a curve", toText(transfer->file))->required();
     transfer->flags.add("--to", "MODEL", "Model to carry it to", toText(transfer->to))->required();
     transfer->flags.add("--out", "FILE", "Profile to write (JSON)", toText(transfer->out))->required();

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <vector>
+
 #include "app/cli/output.h"
+#include "core/curve/scale_groups.h"
 
 namespace lpes::cli {
 
@@ -47,6 +50,29 @@ std::string historyTable(const json& history) {
     return table.text();
 }
 
+std::string controlPoints(const json& points) {
+    std::string out = "  control points";
+    for (const json& point : points) {
+        out += fmt::format(" {}:{}", formatNumber(point.at(0), 4), formatNumber(point.at(1), 4));
+    }
+    return out + "\n";
+}
+
+/// Scales and control points of each head or band.
+std::string groupedProfile(const json& best, const json& settings) {
+    const auto rows = best.at("scales").get<std::vector<std::vector<double>>>();
+    auto groups = curve::parseGroups(settings.at("per").at("value").get<std::string>()).value_or(curve::ScaleGroups{});
+    if (groups.kind == curve::ScaleGroups::Kind::KvHead) groups.heads = static_cast<int>(rows.front().size());
+    std::string out;
+    for (int group = 0; group < groups.count(); ++group) {
+        json own = json::array();
+        for (const std::vector<double>& row : rows) own.push_back(row[static_cast<std::size_t>(group)]);
+        out += fmt::format("  {}\n  scales {}\n", curve::groupName(groups, group), list(own, 4));
+        out += controlPoints(best.at("control_points")[static_cast<std::size_t>(group)]);
+    }
+    return out;
+}
+
 std::string heldoutText(const json& heldout) {
     std::string out = "\nHeld-out items, baseline:\n" + positionsTable(heldout.at("baseline").at("positions"));
     out += "\nHeld-out items, best profile:\n" + positionsTable(heldout.at("best").at("positions"));
@@ -81,13 +107,11 @@ std::string searchText(const json& result) {
                        result.at("prompts").dump(), formatNumber(result.at("seconds"), 1));
     const json best = result.value("best", json(nullptr));
     if (best.is_object()) {
-        out += fmt::format("\nBest profile: fitness {} on the search items\n  scales {}\n",
-                           formatNumber(best.at("fitness"), 4), list(best.at("scales"), 4));
-        out += "  control points";
-        for (const json& point : best.at("control_points")) {
-            out += fmt::format(" {}:{}", formatNumber(point.at(0), 4), formatNumber(point.at(1), 4));
-        }
-        out += "\n";
+        out += fmt::format("\nBest profile: fitness {} on the search items\n", formatNumber(best.at("fitness"), 4));
+        const json& scales = best.at("scales");
+        out += !scales.empty() && scales.front().is_array()
+                   ? groupedProfile(best, result.at("settings"))
+                   : "  scales " + list(scales, 4) + "\n" + controlPoints(best.at("control_points"));
     }
     if (result.contains("applied")) out += "RoPE scales: applied, " + result.at("applied").get<std::string>() + "\n";
     const json heldout = result.value("heldout", json(nullptr));

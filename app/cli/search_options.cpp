@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "app/cli/options.h"
 
 namespace lpes::cli {
@@ -57,7 +59,17 @@ void addCurveOptions(SettingFlags& flags, search::SearchSettings& search) {
             search.curve = *kind;
             return {};
         });
-    add("--points", "N", "Control points; ignored for free [4]", toNumber<int>(search.points, 2, 1000));
+    add("--points", "N", "Control points of a curve; ignored for free [4]", toNumber<int>(search.points, 2, 1000));
+    add("--per", "WHAT",
+        "What has a scale in every layer, each with a curve of its own: layer; kv-head, every key/value head; or "
+        "band:8,20,32, every band of frequencies, by the first frequency behind each, the last one half of what a head "
+        "rotates [layer]",
+        [&search](const std::string&, const std::string& text) -> Result<void> {
+            auto groups = curve::parseGroups(text);
+            if (!groups) return fail(groups.error());
+            search.groups = std::move(*groups);
+            return {};
+        });
     add("--scale-min", "X", "Smallest scale [0.5]", toNumber<double>(search.constraints.scaleMin));
     add("--scale-max", "X", "Largest scale [2.5]", toNumber<double>(search.constraints.scaleMax));
     add("--grid-step", "X", "Scales are rounded to multiples of it; auto: 0.05, none: no rounding [auto]",

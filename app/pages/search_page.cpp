@@ -150,16 +150,15 @@ void SearchPage::showCurves(const RunDetail& detail, int numLayers, int trainedC
     if (key == m_curvesKey) return;
     m_curvesKey = key;
     int layers = std::max(1, numLayers);
-    if (population.best) layers = static_cast<int>(population.best->scales.size());
+    std::vector<widgets::GhostCurve> ghosts = bestGhosts(detail);
+    if (!ghosts.empty()) layers = static_cast<int>(ghosts.front().scales.size());
     showAxes(layers, trainedContext, boundsOf(detail));
+    // A candidate with several curves is no single line in the cloud.
     std::vector<widgets::PopulationCurve> cloud;
-    for (const auto& member : population.members) cloud.push_back({member.scales, member.fitness});
-    m_curves->setPopulation(std::move(cloud));
-    std::vector<widgets::GhostCurve> ghosts;
-    if (population.best) {
-        ghosts.push_back(
-            {tr("best of run %1").arg(detail.run.id), analysis::SeriesRole::Best, population.best->scales});
+    if (population.groupNames.size() <= 1) {
+        for (const auto& member : population.members) cloud.push_back({member.scales, member.fitness});
     }
+    m_curves->setPopulation(std::move(cloud));
     m_curves->setGhosts(std::move(ghosts));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -13,6 +14,9 @@ inline constexpr int kMaxJsonDepth = 64;
 
 /// Layers that a profile may have. No model comes near; a larger number is damage.
 inline constexpr int kMaxProfileLayers = 10000;
+
+/// "per" in a profile, in the order of curve::ScaleGroups::Kind.
+inline constexpr std::array<const char*, 3> kPerNames{"layer", "kv_head", "band"};
 
 /// JSON of unknown origin. BadInput that names `origin`: not JSON (with the byte), or nested too deeply. thread-safe.
 [[nodiscard]] Result<nlohmann::json> parseGuarded(const std::string& text, const std::string& origin);

@@ -1,6 +1,7 @@
 #include "core/exporters/longrope_csv.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -32,6 +33,10 @@ Result<std::vector<double>> rowOf(std::string_view line, int lineNumber, const s
         if (comma == std::string_view::npos) return row;
         line.remove_prefix(comma + 1);
     }
+}
+
+std::string lineOf(const std::vector<double>& factors) {
+    return fmt::format("{}\n", fmt::join(factors, ","));
 }
 
 }  // namespace
@@ -70,10 +75,36 @@ Result<std::vector<std::vector<double>>> readLongRope(const std::filesystem::pat
 
 std::string toLongRopeCsv(std::span<const double> scales, int frequencies) {
     std::string out;
-    for (const double scale : scales) {
-        const std::string number = fmt::format("{}", scale);
-        for (int i = 0; i < frequencies; ++i) out += (i > 0 ? "," : "") + number;
-        out += '\n';
+    for (const double scale : scales) out += lineOf(std::vector<double>(static_cast<std::size_t>(frequencies), scale));
+    return out;
+}
+
+Result<std::string> profileToLongRope(const Profile& profile, int frequencies) {
+    const curve::ScaleGroups& groups = profile.groups;
+    if (groups.kind == curve::ScaleGroups::Kind::KvHead) {
+        return fail(
+            ErrorCode::Unsupported,
+            fmt::format("the profile has a scale for each of {} key/value heads, and LongRoPE's factors are the "
+                        "same for all heads of a layer; use a profile by layer or by band",
+                        groups.heads));
+    }
+    if (groups.perLayer()) {
+        if (frequencies > 0) return toLongRopeCsv(profile.scales, frequencies);
+        return fail(
+            ErrorCode::Usage,
+            "the profile has a scale per layer, and LongRoPE's files have one per frequency; name the model, so "
+            "that their number is known");
+    }
+    if (frequencies > 0 && groups.bandEnds.back() != frequencies) {
+        return fail(
+            ErrorCode::BadInput,
+            fmt::format("the profile's bands end at frequency {} and the model has {} frequencies; use a profile "
+                        "of this model",
+                        groups.bandEnds.back(), frequencies));
+    }
+    std::string out;
+    for (const std::vector<double>& row : curve::layerRows(profile.scales, groups.count())) {
+        out += lineOf(curve::scalesByFrequency(row, groups.bandEnds));
     }
     return out;
 }

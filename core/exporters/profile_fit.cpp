@@ -2,20 +2,56 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "core/exporters/profile.h"
 #include "core/rope/rope_config.h"
 
 namespace lpes::exporters {
 
+namespace {
+
+using Kind = curve::ScaleGroups::Kind;
+
+/// Why the groups are not this model's, or nothing.
+std::optional<std::string> otherGroups(const curve::ScaleGroups& groups, const ProfileModel& model) {
+    if (groups.kind == Kind::KvHead && groups.heads != model.kvHeads) {
+        return fmt::format("the profile has scales for {} key/value heads and the model has {}", groups.heads,
+                           model.kvHeads);
+    }
+    if (groups.kind == Kind::Band && (groups.bandEnds.empty() || groups.bandEnds.back() != model.frequencies)) {
+        return fmt::format("the profile's bands end at frequency {} and the model has {} frequencies",
+                           groups.bandEnds.empty() ? 0 : groups.bandEnds.back(), model.frequencies);
+    }
+    return std::nullopt;
+}
+
+/// The profile's curves, one for each group.
+Result<curve::GroupedCurve> curvesOf(const Profile& profile) {
+    const curve::Constraints bounds =
+        profile.constraints.value_or(curve::Constraints{rope::kMinScale, rope::kMaxScale, std::nullopt});
+    std::vector<curve::ScaleCurve> curves;
+    for (const Profile::Curve& one : profile.groups.perLayer() ? std::vector{*profile.curve} : profile.curves) {
+        auto made = curve::ScaleCurve::make(one.kind, one.points, bounds);
+        if (!made) return fail(made.error());
+        curves.push_back(std::move(*made));
+    }
+    return curve::GroupedCurve::make(profile.groups, std::move(curves));
+}
+
+}  // namespace
+
 Result<std::vector<std::string>> checkFits(const Profile& profile, const ProfileModel& model) {
     const ProfileModel& made = profile.model;
-    if (profile.scales.size() != static_cast<std::size_t>(std::max(model.layers, 0))) {
+    if (profile.layers() != std::max(model.layers, 0)) {
         return fail(
             ErrorCode::BadInput,
             fmt::format("the profile has scales for {} layers and the model has {} layers; use a profile of this "
                         "model, or carry the profile over with 'lpes profile transfer'",
-                        profile.scales.size(), model.layers));
+                        profile.layers(), model.layers));
+    }
+    if (auto other = otherGroups(profile.groups, model)) {
+        return fail(ErrorCode::BadInput, *other + "; use a profile of this model");
     }
     if (!made.architecture.empty() && made.architecture != model.architecture) {
         return fail(
@@ -48,31 +84,37 @@ Result<std::vector<std::string>> checkFits(const Profile& profile, const Profile
 }
 
 Result<Profile> transferred(const Profile& profile, const ProfileModel& to) {
-    if (!profile.curve) {
+    const Profile::Curve* free = nullptr;
+    if (profile.curve) free = profile.curve->kind == curve::CurveKind::Free ? &*profile.curve : nullptr;
+    for (const Profile::Curve& one : profile.curves) free = one.kind == curve::CurveKind::Free ? &one : free;
+    if (profile.groups.perLayer() ? !profile.curve.has_value() : profile.curves.empty()) {
         return fail(ErrorCode::Unsupported,
                     fmt::format("the profile has {} scales but no curve, so it cannot be carried to {} layers; use a "
                                 "profile that was made from control points",
                                 profile.scales.size(), to.layers));
     }
-    if (profile.curve->kind == curve::CurveKind::Free) {
+    if (free != nullptr) {
         return fail(
             ErrorCode::Unsupported,
             fmt::format("the profile's curve is free (one value for each of {} layers), so it cannot be carried "
                         "to {} layers; use a bezier, linear or step curve",
-                        profile.curve->points.size(), to.layers));
+                        free->points.size(), to.layers));
     }
     if (to.layers < 1) {
         return fail(ErrorCode::Usage,
                     fmt::format("the model to carry the profile to has {} layers; it must have at least 1", to.layers));
     }
-    const curve::Constraints bounds =
-        profile.constraints.value_or(curve::Constraints{rope::kMinScale, rope::kMaxScale, std::nullopt});
-    const Result<curve::ScaleCurve> curve = curve::ScaleCurve::make(profile.curve->kind, profile.curve->points, bounds);
-    if (!curve) return fail(curve.error());
+    if (auto other = otherGroups(profile.groups, to)) {
+        return fail(ErrorCode::Unsupported,
+                    *other + "; only the number of layers may differ, so make a profile for that model");
+    }
+    const Result<curve::GroupedCurve> curves = curvesOf(profile);
+    if (!curves) return fail(curves.error());
     Profile carried = profile;
     carried.model = to;
-    carried.scales = curve->decode(to.layers);
-    if (auto valid = rope::checkScales(carried.scales, to.layers); !valid) return fail(valid.error());
+    carried.scales = curves->decode(to.layers);
+    const auto values = static_cast<int>(carried.scales.size());
+    if (auto valid = rope::checkScales(carried.scales, values); !valid) return fail(valid.error());
     if (!carried.provenance.is_object()) carried.provenance = nlohmann::json::object();
     carried.provenance["transferred_from"] = {{"architecture", profile.model.architecture},
                                               {"layers", profile.model.layers},

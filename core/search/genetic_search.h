@@ -8,6 +8,7 @@
 
 #include "core/base/result.h"
 #include "core/curve/scale_curve.h"
+#include "core/curve/scale_groups.h"
 
 namespace lpes::search {
 
@@ -23,6 +24,9 @@ struct SearchSettings {
     double minDelta = 0.0;
     curve::CurveKind curve = curve::CurveKind::Bezier;
     int points = 4;  ///< control points; ignored for Free, which has one per layer
+    /// What a scale belongs to besides its layer. Each of the G groups has a curve of its own, all of one kind and
+    /// within the same constraints.
+    curve::ScaleGroups groups;
     curve::Constraints constraints;
     double mutationRate = 0.3;  ///< per coordinate
     double maxDx = 0.125;
@@ -34,12 +38,12 @@ struct SearchSettings {
 /// Usage with the setting's command-line name, its value and the allowed range. thread-safe.
 [[nodiscard]] Result<void> checkSettings(const SearchSettings& settings, int numLayers);
 
-/// A curve and what it decodes to.
+/// A curve for each group and what they decode to.
 struct Candidate {
-    int generation = 0;  ///< generation in which it was bred
-    int index = 0;       ///< place among the candidates bred in that generation
-    std::vector<curve::ControlPoint> points;
-    std::vector<double> scales;  ///< [L]
+    int generation = 0;                       ///< generation in which it was bred
+    int index = 0;                            ///< place among the candidates bred in that generation
+    std::vector<curve::ControlPoint> points;  ///< the groups' control points, one group after another
+    std::vector<double> scales;               ///< [L·G], layer by layer
 };
 
 /// How a candidate did on the search items.
@@ -67,7 +71,7 @@ struct GenerationRecord {
     double mean = 0.0;
     double worst = 0.0;
     double stddev = 0.0;                          ///< population standard deviation
-    double diversity = 0.0;                       ///< mean over pairs of the mean |Δs| over layers
+    double diversity = 0.0;                       ///< mean over pairs of the mean |Δs| over layers and groups
     std::int64_t evaluations = 0;                 ///< distinct candidates evaluated so far
     std::vector<std::pair<int, int>> population;  ///< (generation, index) of its members, best first
 };
@@ -124,7 +128,8 @@ struct SearchOutcome {
 /// better half, rounded up, is kept with its fitness; each child is a crossover of two distinct parents drawn from it
 /// and a mutation; a child (or random curve) whose scales were seen is drawn again up to duplicateRetries times and
 /// then kept without a new evaluation. Ties in fitness go to the earlier (generation, index); failed candidates rank
-/// last. A Free curve has one gene per layer: its x never change.
+/// last. A Free curve has one gene per layer: its x never change. With several groups the known curves are every
+/// group's alike; crossover, mutation and repair go through the groups one after another, each as if it were alone.
 ///
 /// The history does not depend on workers or timing:
 /// - A candidate's random numbers come from RandomStream(seed, kStreamInitialPopulation or kStreamBreeding, generation,

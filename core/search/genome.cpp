@@ -1,6 +1,8 @@
 #include "core/search/genome.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <utility>
 
 namespace lpes::search {
 namespace {
@@ -20,33 +22,44 @@ Genome line(int size, double first, double last) {
     return genome;
 }
 
+/// One group's curve for all of them.
+Genome repeated(const Genome& curve, int groups) {
+    Genome genome;
+    for (int group = 0; group < groups; ++group) genome.insert(genome.end(), curve.begin(), curve.end());
+    return genome;
+}
+
 double clamped(const SearchSettings& settings, double y) {
     return std::clamp(y, settings.constraints.scaleMin, settings.constraints.scaleMax);
 }
 
 }  // namespace
 
-int genomeSize(const SearchSettings& settings, int numLayers) {
+int curveSize(const SearchSettings& settings, int numLayers) {
     return settings.curve == curve::CurveKind::Free ? numLayers : settings.points;
 }
 
 bool xIsGene(const SearchSettings& settings, int numLayers, int point) {
-    return settings.curve != curve::CurveKind::Free && point > 0 && point < genomeSize(settings, numLayers) - 1;
+    const int size = curveSize(settings, numLayers), own = point % size;
+    return settings.curve != curve::CurveKind::Free && own > 0 && own < size - 1;
 }
 
 std::vector<Genome> knownGenomes(const SearchSettings& settings, int numLayers) {
-    const int size = genomeSize(settings, numLayers);
+    const int size = curveSize(settings, numLayers);
     std::vector<Genome> genomes{line(size, 1.0, 1.0), line(size, kUniformScale, kUniformScale),
                                 line(size, kLineFirst, kLineLast)};
     std::erase_if(genomes, [&](const Genome& genome) {
         return std::any_of(genome.begin(), genome.end(),
                            [&](const curve::ControlPoint& point) { return point.y != clamped(settings, point.y); });
     });
+    for (Genome& genome : genomes) genome = repeated(genome, settings.groups.count());
     return genomes;
 }
 
-Genome randomGenome(const SearchSettings& settings, int numLayers, RandomStream& random) {
-    Genome genome = line(genomeSize(settings, numLayers), 1.0, 1.0);
+namespace {
+
+Genome randomCurve(const SearchSettings& settings, int numLayers, RandomStream& random) {
+    Genome genome = line(curveSize(settings, numLayers), 1.0, 1.0);
     std::vector<double> inner;
     for (int k = 0; k < static_cast<int>(genome.size()); ++k) {
         if (xIsGene(settings, numLayers, k)) inner.push_back(random.uniform());
@@ -61,22 +74,44 @@ Genome randomGenome(const SearchSettings& settings, int numLayers, RandomStream&
     return genome;
 }
 
+}  // namespace
+
+Genome randomGenome(const SearchSettings& settings, int numLayers, RandomStream& random) {
+    Genome genome;
+    for (int group = 0; group < settings.groups.count(); ++group) {
+        const Genome one = randomCurve(settings, numLayers, random);
+        genome.insert(genome.end(), one.begin(), one.end());
+    }
+    return genome;
+}
+
 void repair(const SearchSettings& settings, Genome& genome) {
     for (curve::ControlPoint& point : genome) {
         point.x = std::clamp(point.x, 0.0, 1.0);
         point.y = clamped(settings, point.y);
     }
-    std::stable_sort(genome.begin() + 1, genome.end() - 1,
-                     [](const curve::ControlPoint& a, const curve::ControlPoint& b) { return a.x < b.x; });
+    const auto size = static_cast<std::ptrdiff_t>(genome.size()) / settings.groups.count();
+    for (auto first = genome.begin(); first != genome.end(); first += size) {
+        std::stable_sort(first + 1, first + size - 1,
+                         [](const curve::ControlPoint& a, const curve::ControlPoint& b) { return a.x < b.x; });
+    }
 }
 
 Result<std::vector<double>> decode(const SearchSettings& settings, int numLayers, const Genome& genome) {
-    const Result<curve::ScaleCurve> curve = curve::ScaleCurve::make(settings.curve, genome, settings.constraints);
-    if (!curve) {
+    const auto broken = [](const Error& error) {
         return fail(ErrorCode::Failed, "the search bred a curve that breaks its own constraints; please report this",
-                    curve.error().message);
+                    error.message);
+    };
+    const auto size = static_cast<std::ptrdiff_t>(genome.size()) / settings.groups.count();
+    std::vector<curve::ScaleCurve> curves;
+    for (auto first = genome.begin(); first != genome.end(); first += size) {
+        auto made = curve::ScaleCurve::make(settings.curve, {first, first + size}, settings.constraints);
+        if (!made) return broken(made.error());
+        curves.push_back(std::move(*made));
     }
-    return curve->decode(numLayers);
+    const auto grouped = curve::GroupedCurve::make(settings.groups, std::move(curves));
+    if (!grouped) return broken(grouped.error());
+    return grouped->decode(numLayers);
 }
 
 }  // namespace lpes::search

@@ -10,13 +10,13 @@ namespace lpes::search {
 /// Two different indices below `count`, uniform over the ordered pairs; count ≥ 2. Two draws.
 [[nodiscard]] std::pair<std::size_t, std::size_t> drawParents(std::size_t count, RandomStream& random);
 
-/// Each point whole from `first` (a draw below 0.5) or `second`, then the inner points sorted by x. One draw per point,
-/// in order. Both genomes have the same number of points.
+/// Each point whole from `first` (a draw below 0.5) or `second`, then each curve's inner points sorted by x. One
+/// draw per point, in order. Both genomes have the same number of points.
 [[nodiscard]] Genome crossover(const SearchSettings& settings, const Genome& first, const Genome& second,
                                RandomStream& random);
 
 /// Point by point, x (where it is a gene) before y: one draw decides with mutationRate whether the coordinate changes,
-/// and if so a second one adds U(±maxDx) or U(±maxDy). Then clamped and the inner points sorted by x.
+/// and if so a second one adds U(±maxDx) or U(±maxDy). Then clamped and each curve's inner points sorted by x.
 void mutate(const SearchSettings& settings, int numLayers, Genome& genome, RandomStream& random);
 
 }  // namespace lpes::search

@@ -11,6 +11,7 @@ namespace {
 constexpr int kMaxPopulation = 10000;
 constexpr int kMaxGenerations = 1000000;
 constexpr int kMaxPoints = 256;
+constexpr int kMaxBands = 1024;
 /// Scales that a model accepts at all (the profile format's range).
 constexpr double kMinScale = 0.01, kMaxScale = 100.0;
 
@@ -32,6 +33,13 @@ class Checker {
         if (m_result && !(std::isfinite(value) && value >= low)) {
             m_result = fail(ErrorCode::Usage, fmt::format("{} is {}; it must be {} or more", option, value, low));
         }
+    }
+    void groups(const curve::ScaleGroups& groups) {
+        if (!m_result) return;
+        if (const auto broken = curve::violation(groups)) {
+            m_result = fail(ErrorCode::Usage, fmt::format("--per {}: {}", curve::groupsText(groups), *broken));
+        }
+        range("the number of bands in --per", groups.count(), 1, kMaxBands);
     }
     [[nodiscard]] Result<void> result() const { return m_result; }
 
@@ -56,6 +64,7 @@ Result<void> checkSettings(const SearchSettings& settings, int numLayers) {
         const bool bezier = settings.curve == curve::CurveKind::Bezier;
         check.range("--points", settings.points, curve::kMinPoints, bezier ? curve::kMaxBezierPoints : kMaxPoints);
     }
+    check.groups(settings.groups);
     check.range("--scale-min", bounds.scaleMin, kMinScale, kMaxScale);
     check.range("--scale-max", bounds.scaleMax, kMinScale, kMaxScale);
     check.above("--scale-max", bounds.scaleMax, bounds.scaleMin);

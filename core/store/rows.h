@@ -60,7 +60,7 @@ struct VariantRow {
     std::int64_t id = 0;
     std::int64_t runId = 0;
     std::string name;            ///< "baseline", "candidate", "lpes:FILE", "smooth", …
-    std::vector<double> scales;  ///< empty: no profile
+    std::vector<double> scales;  ///< [L], or [L·G] layer by layer where a search has G groups; empty: no profile
 };
 
 /// One item at one position under one variant. (variant, split, item, position) is unique.

@@ -50,10 +50,13 @@ Result<std::vector<Variant>> makeVariants(const DeviationSettings& settings, con
         auto method = profileMethod(file, config, observer);
         if (!method) return fail(method.error());
         if (!isLayerScales(*method)) {
-            return fail(ErrorCode::Unsupported,
-                        fmt::format("'{}' has more than a scale per layer, of which deviation's variants are made; use "
-                                    "a profile with one scale per layer",
-                                    file));
+            return fail(
+                ErrorCode::Unsupported,
+                fmt::format("'{}' has scales by {}, and deviation's variants are made of one scale per layer; "
+                            "use a profile by layer",
+                            file,
+                            loaded->profile.groups.kind == curve::ScaleGroups::Kind::KvHead ? "key/value head"
+                                                                                            : "band of frequencies"));
         }
         const curve::Constraints bounds = loaded->profile.constraints.value_or(curve::Constraints{});
         for (const analysis::ScaleVariant kind : *kinds) {

@@ -109,6 +109,7 @@ void addMethodFields(json& out, const model::ModelConfig& config, const rope::Po
     if (method.rope) out["method_rope"] = ropeJson(*method.rope);
     if (method.slidingRope) out["method_rope"]["sliding"] = ropeJson(*method.slidingRope);
     if (!method.headScales.empty()) out["head_scales"] = method.headScales;
+    if (!method.divisors.empty()) out["divisors"] = method.divisors;
     if (method.msPoe) {
         const rope::MsPoe& msPoe = *method.msPoe;
         out["head_ratios"] = {{"ratios", msPoe.ratios},

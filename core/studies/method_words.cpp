@@ -32,10 +32,14 @@ std::string yarnWords(const MethodPart& part, const rope::PositionMethod& method
 }
 
 std::string profileWords(const MethodPart& part, const rope::PositionMethod& method) {
-    std::string words = fmt::format("each layer divides positions by its scale in {}", part.file);
-    if (!method.headScales.empty()) words += "; each key/value head by its own on top";
-    if (!method.divisors.empty()) words += "; frequencies are divided by factors of their own";
-    return words;
+    if (!method.headScales.empty())
+        return fmt::format("each key/value head of a layer divides positions by its scale in {}", part.file);
+    if (!method.divisors.empty() && method.scales.empty())
+        return fmt::format("each layer divides its bands of frequencies by their scales in {}", part.file);
+    // Other parts of the method may have brought either of the two.
+    if (!method.divisors.empty())
+        return fmt::format("each layer divides positions, or its bands of frequencies, by its scales in {}", part.file);
+    return fmt::format("each layer divides positions by its scale in {}", part.file);
 }
 
 std::string msPoeWords(const rope::MsPoe& msPoe, const rope::MethodModel& model) {

@@ -106,7 +106,9 @@ exporters::ProfileModel profileModel(const model::ModelConfig& config) {
             config.headDim,
             config.rope.theta,
             config.rope.originalBlock,
-            config.fingerprint};
+            config.fingerprint,
+            config.numKvHeads,
+            config.rope.rotated() / 2};
 }
 
 std::string weightsHash(const model::WeightSource& weights) {
@@ -173,7 +175,7 @@ Result<rope::PositionMethod> methodFor(const rope::MethodSpec& spec, const model
         if (!fits) return fail(fits.error());
         for (const std::string& warning : loaded->warnings) observer.warned(warning);
         for (const std::string& warning : *fits) observer.warned(warning);
-        return rope::ProfileScales{std::move(loaded->profile.scales), {}, {}};
+        return profileScales(loaded->profile.groups, loaded->profile.scales);
     };
     files.longRope = [](const std::string& path) { return exporters::readLongRope(path); };
     files.routers = [&](const std::string& path) { return model::readMoiceRouters(path, config); };
@@ -187,6 +189,31 @@ Result<rope::PositionMethod> profileMethod(const std::string& file, const model:
     part.kind = rope::MethodPart::Kind::Lpes;
     part.file = file;
     return methodFor({{std::move(part)}, "lpes:" + file}, config, observer);
+}
+
+rope::ProfileScales profileScales(const curve::ScaleGroups& groups, std::span<const double> scales) {
+    switch (groups.kind) {
+        case curve::ScaleGroups::Kind::Layer:
+            break;
+        case curve::ScaleGroups::Kind::KvHead:
+            return {{}, curve::layerRows(scales, groups.heads), {}};
+        case curve::ScaleGroups::Kind::Band: {
+            std::vector<std::vector<double>> divisors;
+            for (const std::vector<double>& row : curve::layerRows(scales, groups.count())) {
+                divisors.push_back(curve::scalesByFrequency(row, groups.bandEnds));
+            }
+            return {{}, {}, std::move(divisors)};
+        }
+    }
+    return {{scales.begin(), scales.end()}, {}, {}};
+}
+
+rope::PositionMethod lpesMethod(const curve::ScaleGroups& groups, std::span<const double> scales) {
+    rope::ProfileScales own = profileScales(groups, scales);
+    rope::PositionMethod method(std::move(own.scales));
+    method.headScales = std::move(own.headScales);
+    method.divisors = std::move(own.divisors);
+    return method;
 }
 
 bool isLayerScales(const rope::PositionMethod& method) {

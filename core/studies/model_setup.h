@@ -3,11 +3,13 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 
 #include "core/base/progress.h"
 #include "core/base/result.h"
+#include "core/curve/scale_groups.h"
 #include "core/exporters/profile.h"
 #include "core/model/causal_lm.h"
 #include "core/rope/position_method.h"
@@ -72,6 +74,13 @@ struct ModelOptions {
 /// LPES with the profile of `file`: methodFor of lpes:FILE.
 [[nodiscard]] Result<rope::PositionMethod> profileMethod(const std::string& file, const model::ModelConfig& config,
                                                          ProgressObserver& observer);
+
+/// What scales [L·G], layer by layer, are to a model: themselves by layer; scales by key/value head, which divide the
+/// positions of a head and its query heads; or divisors of frequencies, the same for all of a band. A frequency divided
+/// by s turns by the angle that positions divided by s give it.
+[[nodiscard]] rope::ProfileScales profileScales(const curve::ScaleGroups& groups, std::span<const double> scales);
+/// LPES with these scales and nothing else.
+[[nodiscard]] rope::PositionMethod lpesMethod(const curve::ScaleGroups& groups, std::span<const double> scales);
 
 /// Is a scale per layer all of it?
 [[nodiscard]] bool isLayerScales(const rope::PositionMethod& method);

@@ -29,6 +29,18 @@ std::vector<std::pair<double, double>> pairsOf(const json& points) {
     return out;
 }
 
+/// One group's share of points that are an array for each group, or all groups' one after another.
+std::vector<std::pair<double, double>> pointsOfGroup(const json& points, int groups, int group) {
+    const bool nested = points.is_array() && !points.empty() && points.front().is_array() && !points.front().empty() &&
+                        points.front().front().is_array();
+    const auto index = static_cast<std::size_t>(group);
+    if (nested) return index < points.size() ? pairsOf(points[index]) : std::vector<std::pair<double, double>>{};
+    const auto all = pairsOf(points);
+    const std::size_t size = all.size() / static_cast<std::size_t>(groups);
+    const auto first = all.begin() + static_cast<std::ptrdiff_t>(index * size);
+    return {first, first + static_cast<std::ptrdiff_t>(size)};
+}
+
 /// Control points and the curve itself, finely sampled without the grid.
 void addCurve(analysis::CurvePlot::Series& series, const std::vector<std::pair<double, double>>& points,
               const std::string& kindName) {
@@ -46,6 +58,27 @@ void addCurve(analysis::CurvePlot::Series& series, const std::vector<std::pair<d
     }
 }
 
+/// A series for the scales of a search's candidate, or one for each head or band.
+void addSearched(analysis::CurvePlot& plot, const RunView& view, const std::string& name,
+                 const std::vector<double>& scales, const json& points) {
+    const curve::ScaleGroups groups = groupsOf(view.settings, scales.size(), view.model.layers);
+    const std::string kind = settingOr<std::string>(view.settings, "curve", "bezier");
+    if (!groups.perLayer()) {
+        const bool heads = groups.kind == curve::ScaleGroups::Kind::KvHead;
+        plot.title = fmt::format("Scale per layer and {}, {}", heads ? "key/value head" : "band of frequencies", name);
+    }
+    for (int group = 0; group < groups.count(); ++group) {
+        analysis::CurvePlot::Series series{name, SeriesRole::Best, {}, {}, {}};
+        if (!groups.perLayer()) {
+            series.name = curve::groupName(groups, group);
+            series.role = SeriesRole::Other;
+        }
+        series.scales = curve::scalesOfGroup(scales, groups.count(), group);
+        addCurve(series, pointsOfGroup(points, groups.count(), group), kind);
+        plot.series.push_back(std::move(series));
+    }
+}
+
 Result<analysis::PlotData> curvePlot(store::StoreReader& store, const RunView& view) {
     analysis::CurvePlot plot;
     plot.title = "Scale per layer";
@@ -55,21 +88,22 @@ Result<analysis::PlotData> curvePlot(store::StoreReader& store, const RunView& v
     plot.scaleMax = settingOr(view.settings, "scale_max", plot.scaleMax);
     plot.gridStep = settingOr(view.settings, "grid_step", 0.0);
     if (view.run.kind == "search") {
-        analysis::CurvePlot::Series series{"best profile", SeriesRole::Best, {}, {}, {}};
-        const std::string kind = settingOr<std::string>(view.settings, "curve", "bezier");
+        std::string name = "best profile";
+        std::vector<double> scales;
+        json points;
         if (view.bestVariant) {
-            series.scales = numbers(view.result["best"]["scales"]);
-            addCurve(series, pairsOf(view.result["best"]["control_points"]), kind);
+            scales = scalesOf(view.result["best"]);
+            points = view.result["best"]["control_points"];
         } else {
             auto best = bestCandidate(store, view.run.id);
             if (!best) return fail(best.error());
             if (!*best) return noData(view, "curve", "no candidate has been evaluated yet");
             const auto it = std::ranges::find(view.variants, (*best)->variantId, &store::VariantRow::id);
-            if (it != view.variants.end()) series.scales = it->scales;
-            series.name = "best so far";
-            addCurve(series, pairsOf(json::parse((*best)->pointsJson, nullptr, false)), kind);
+            if (it != view.variants.end()) scales = it->scales;
+            name = "best so far";
+            points = json::parse((*best)->pointsJson, nullptr, false);
         }
-        plot.series.push_back(std::move(series));
+        addSearched(plot, view, name, scales, points);
         return plot;
     }
     for (const store::VariantRow& variant : view.variants) {

@@ -38,10 +38,11 @@ inline constexpr const char* kDrawnCurvePrefix = "drawn-curve-";
 struct RunPopulation {
     struct Member {
         int generation = 0, index = 0;
-        std::vector<double> scales;
+        std::vector<double> scales;  ///< [L·G], layer by layer
         double fitness = 0.0;
     };
     std::vector<Member> members;
+    std::vector<std::string> groupNames;     ///< [G] "head 0", "band 0–7", …; one empty name for a scale per layer
     std::optional<Member> best;              ///< of all candidates so far; of a finished run the one that it chose
     std::optional<double> baselineFitness;   ///< of all scales 1.0, when it was a candidate
     std::int64_t evaluated = 0, failed = 0;  ///< candidates of the whole run

@@ -9,6 +9,7 @@
 #include "core/analysis/statistics.h"
 #include "core/base/clock.h"
 #include "core/studies/plot_queries.h"
+#include "core/studies/run_view.h"
 
 namespace lpes::studies {
 
@@ -173,9 +174,30 @@ std::string generationTable(const json& result) {
     return html + "</tbody></table>\n";
 }
 
+/// A row for each layer, a column for each head or band.
+std::string groupedProfileTable(const json& result, const json& rows) {
+    const curve::ScaleGroups groups = groupsOf(result.value("settings", json::object()),
+                                               scalesOf(result["best"]).size(), static_cast<std::int64_t>(rows.size()));
+    const bool heads = groups.kind == curve::ScaleGroups::Kind::KvHead;
+    std::string html = fmt::format("<h2>Best profile</h2>\n<p>Layer h divides {} by s; 1 = unchanged.</p>\n",
+                                   heads ? "the positions of each key/value head" : "each band of frequencies");
+    html += "<div class=\"wide\"><table><thead><tr><th>layer</th>";
+    for (int group = 0; group < groups.count(); ++group)
+        html += fmt::format("<th>{}</th>", escape(curve::groupName(groups, group)));
+    html += "</tr></thead><tbody>\n";
+    for (std::size_t layer = 0; layer < rows.size(); ++layer) {
+        html += fmt::format("<tr><td>{}</td>", layer);
+        for (const json& scale : rows[layer]) html += fmt::format("<td>{}</td>", scale.dump());
+        html += "</tr>\n";
+    }
+    return html + "</tbody></table></div>\n";
+}
+
 std::string profileTable(const json& result) {
     const auto best = result.find("best");
     if (best == result.end() || !best->is_object() || !best->contains("scales")) return {};
+    const json& scales = (*best)["scales"];
+    if (!scales.empty() && scales.front().is_array()) return groupedProfileTable(result, scales);
     std::string html = "<h2>Best profile</h2>\n<p>Layer h divides its positions by s<sub>h</sub>; 1 = unchanged.</p>\n";
     html += "<div class=\"wide\"><table><thead><tr><th>layer</th>";
     std::string values = "<tr><td>s</td>";

@@ -24,7 +24,7 @@ Result<RunPopulation> populationOf(store::StoreReader& store, const store::RunRo
     const json result = parseObject(run.resultJson);
     std::vector<double> chosen;
     if (const auto best = result.find("best"); best != result.end() && best->is_object()) {
-        chosen = numbers(best->value("scales", json::array()));
+        chosen = scalesOf(*best);
     }
     std::set<std::pair<int, int>> kept;
     const int complete = generations->empty() ? -1 : generations->back().generation;
@@ -54,6 +54,13 @@ Result<RunPopulation> populationOf(store::StoreReader& store, const store::RunRo
             population.members.push_back(member);
         }
     }
+    if (!population.best) return population;
+    auto model = store.model(run.modelId);
+    if (!model) return fail(model.error());
+    const std::size_t scales = population.best->scales.size();
+    const curve::ScaleGroups groups = groupsOf(parseObject(run.settingsJson), scales, model->layers);
+    for (int group = 0; group < groups.count(); ++group)
+        population.groupNames.push_back(curve::groupName(groups, group));
     return population;
 }
 

@@ -32,6 +32,7 @@ json searchJson(const search::SearchSettings& settings) {
             {"min_delta", settings.minDelta},
             {"curve", curve::curveKindName(settings.curve)},
             {"points", settings.points},
+            {"per", curve::groupsText(settings.groups)},
             {"scale_min", settings.constraints.scaleMin},
             {"scale_max", settings.constraints.scaleMax},
             {"grid_step", optionalJson(settings.constraints.gridStep)},
@@ -77,7 +78,7 @@ std::map<std::string, std::string> readOrigins(const json& stored) {
     return origins;
 }
 
-void readSettings(JsonFields& fields, SearchRunSettings& settings, std::string& curveName) {
+void readSettings(JsonFields& fields, SearchRunSettings& settings, std::string& curveName, std::string& per) {
     readShared(fields, settings.compute, settings.task);
     search::SearchSettings& search = settings.search;
     fields.read("seed", search.seed);
@@ -89,6 +90,7 @@ void readSettings(JsonFields& fields, SearchRunSettings& settings, std::string& 
     fields.read("min_delta", search.minDelta);
     fields.read("curve", curveName);
     fields.read("points", search.points);
+    fields.read("per", per);
     fields.read("scale_min", search.constraints.scaleMin);
     fields.read("scale_max", search.constraints.scaleMax);
     fields.read("grid_step", search.constraints.gridStep);
@@ -181,12 +183,16 @@ json toJson(const DeviationSettings& settings) {
 Result<SearchRunSettings> searchSettingsFromJson(const json& stored) {
     SearchRunSettings settings;
     std::string curveName = curve::curveKindName(settings.search.curve);
+    std::string per = curve::groupsText(settings.search.groups);
     JsonFields fields(stored, "search settings");
-    readSettings(fields, settings, curveName);
+    readSettings(fields, settings, curveName, per);
     if (auto done = fields.finish(); !done) return fail(done.error());
     auto kind = curve::parseCurveKind(curveName);
     if (!kind) return fail(kind.error());
     settings.search.curve = *kind;
+    auto groups = curve::parseGroups(per);
+    if (!groups) return fail(groups.error());
+    settings.search.groups = std::move(*groups);
     settings.origins = readOrigins(stored);
     return settings;
 }

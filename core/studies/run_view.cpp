@@ -19,6 +19,23 @@ std::vector<double> numbers(const json& array) {
     return out;
 }
 
+std::vector<double> scalesOf(const json& best) {
+    std::vector<double> scales;
+    for (const json& scale : best.value("scales", json::array())) {
+        const std::vector<double> row = scale.is_array() ? numbers(scale) : numbers(json::array({scale}));
+        scales.insert(scales.end(), row.begin(), row.end());
+    }
+    return scales;
+}
+
+curve::ScaleGroups groupsOf(const json& settings, std::size_t scales, std::int64_t layers) {
+    auto groups = curve::parseGroups(settingOr<std::string>(settings, "per", "layer"));
+    if (!groups || layers < 1) return {};
+    const auto each = static_cast<int>(scales / static_cast<std::size_t>(layers));
+    if (groups->kind == curve::ScaleGroups::Kind::KvHead) groups->heads = each;
+    return groups->count() == each && each > 0 ? *groups : curve::ScaleGroups{};
+}
+
 Result<RunView> viewOf(store::StoreReader& store, const store::RunRow& run) {
     RunView view;
     view.run = run;
@@ -39,7 +56,7 @@ Result<RunView> viewOf(store::StoreReader& store, const store::RunRow& run) {
     view.settings = parseObject(run.settingsJson);
     if (const auto best = view.result.find("best");
         best != view.result.end() && best->is_object() && best->contains("scales")) {
-        const std::vector<double> scales = numbers((*best)["scales"]);
+        const std::vector<double> scales = scalesOf(*best);
         const auto it = std::ranges::find(view.variants, scales, &store::VariantRow::scales);
         if (it != view.variants.end()) view.bestVariant = it->id;
     }

@@ -13,6 +13,7 @@
 #include "core/analysis/plot_data.h"
 #include "core/analysis/position_accuracy.h"
 #include "core/base/result.h"
+#include "core/curve/scale_groups.h"
 #include "core/store/store.h"
 
 namespace lpes::studies {
@@ -49,6 +50,12 @@ struct RunView {
 [[nodiscard]] nlohmann::json parseObject(const std::string& text);
 /// The numbers of an array, in order.
 [[nodiscard]] std::vector<double> numbers(const nlohmann::json& array);
+
+/// The scales of a search's "best": [L], or rows [L][G] as [L·G].
+[[nodiscard]] std::vector<double> scalesOf(const nlohmann::json& best);
+/// What the scales of a search belong to besides their layer, by its settings. How many heads there are follows from
+/// the number of `scales` of a candidate; a scale per layer where the two contradict each other.
+[[nodiscard]] curve::ScaleGroups groupsOf(const nlohmann::json& settings, std::size_t scales, std::int64_t layers);
 
 [[nodiscard]] Result<RunView> viewOf(store::StoreReader& store, const store::RunRow& run);
 [[nodiscard]] tl::unexpected<Error> noData(const RunView& view, const char* kind, const char* why);

@@ -26,14 +26,18 @@ bool SearchFitness::isStored(const search::Candidate& candidate) const {
     return m_before.evaluated.contains(place) || m_before.failed.contains(place);
 }
 
+rope::PositionMethod SearchFitness::method(const std::vector<double>& scales) const {
+    return lpesMethod(m_context.groups, scales);
+}
+
 Result<SearchFitness::SplitResult> SearchFitness::evaluateSplit(const std::string& name,
-                                                                const rope::LayerScales& scales, const PromptPlan& plan,
-                                                                const std::string& split, int worker,
-                                                                std::stop_token stop) {
+                                                                const std::vector<double>& scales,
+                                                                const PromptPlan& plan, const std::string& split,
+                                                                int worker, std::stop_token stop) {
     auto variant = m_context.store.ensureVariant(m_context.runId, name, scales);
     if (!variant) return fail(variant.error());
-    auto outcomes = evaluateVariant({session(worker), m_context.bench.model.tokenizer(), plan, scales, m_context.score,
-                                     m_context.store, *variant, split},
+    auto outcomes = evaluateVariant({session(worker), m_context.bench.model.tokenizer(), plan, method(scales),
+                                     m_context.score, m_context.store, *variant, split},
                                     m_context.progress, stop);
     if (!outcomes) return fail(outcomes.error());
     SplitResult result;

@@ -33,6 +33,7 @@ class SearchFitness final : public search::Fitness {
         tasks::ScoreKind score;
         std::vector<double> weights;  ///< per position
         double gapPenalty = 0.0;
+        curve::ScaleGroups groups;  ///< what scales belong to besides their layer
     };
     /// One session per worker.
     SearchFitness(Context context, const PromptPlan& searchPlan, int workers, StoredCandidates before);
@@ -40,6 +41,9 @@ class SearchFitness final : public search::Fitness {
     Result<search::Evaluation> evaluate(const search::Candidate& candidate, int worker, std::stop_token stop) override;
     bool isStop(const Error& error) const override { return model::wasStopped(error); }
     bool isStored(const search::Candidate& candidate) const override;
+
+    /// LPES with these scales [L·G], or the model as it is without any.
+    [[nodiscard]] rope::PositionMethod method(const std::vector<double>& scales) const;
 
     /// What one set of scales does on a split.
     struct SplitResult {
@@ -49,7 +53,7 @@ class SearchFitness final : public search::Fitness {
         std::vector<double> byPosition;  ///< score per position
         double fitness = 0.0;
     };
-    [[nodiscard]] Result<SplitResult> evaluateSplit(const std::string& name, const rope::LayerScales& scales,
+    [[nodiscard]] Result<SplitResult> evaluateSplit(const std::string& name, const std::vector<double>& scales,
                                                     const PromptPlan& plan, const std::string& split, int worker,
                                                     std::stop_token stop);
 

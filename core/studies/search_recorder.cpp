@@ -19,7 +19,7 @@ json indexPairs(const std::vector<std::pair<int, int>>& pairs) {
 
 }  // namespace
 
-json pointsJson(const std::vector<curve::ControlPoint>& points) {
+json pointsJson(std::span<const curve::ControlPoint> points) {
     json out = json::array();
     for (const curve::ControlPoint& point : points) out.push_back({point.x, point.y});
     return out;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <vector>
 
 #include "core/curve/scale_curve.h"
@@ -12,7 +13,7 @@
 namespace lpes::studies {
 
 /// [[x,y],…]
-[[nodiscard]] nlohmann::json pointsJson(const std::vector<curve::ControlPoint>& points);
+[[nodiscard]] nlohmann::json pointsJson(std::span<const curve::ControlPoint> points);
 
 /// Writes a search's history as it grows, and keeps the estimate of how many prompts it will run.
 class SearchRecorder final : public search::SearchObserver {

@@ -65,6 +65,25 @@ Result<void> checkCounts(const SearchRunSettings& settings) {
     return {};
 }
 
+Result<curve::ScaleGroups> groupsForModel(const curve::ScaleGroups& groups, const model::ModelConfig& config) {
+    using Kind = curve::ScaleGroups::Kind;
+    curve::ScaleGroups own = groups;
+    if (own.perLayer()) return own;
+    if (own.kind == Kind::KvHead) own.heads = config.numKvHeads;
+    const int frequencies = config.rope.rotated() / 2;
+    if (own.kind == Kind::Band && (own.bandEnds.empty() || own.bandEnds.back() != frequencies)) {
+        return fail(ErrorCode::Usage,
+                    fmt::format("--per {} does not end at the last of the model's {} frequencies; give "
+                                "bands of this model, for example band:{},{}",
+                                curve::groupsText(own), frequencies, (frequencies + 1) / 2, frequencies));
+    }
+    const std::vector<double> ones(static_cast<std::size_t>(config.numLayers) * static_cast<std::size_t>(own.count()),
+                                   1.0);
+    auto valid = rope::checkMethod(lpesMethod(own, ones), model::methodModel(config));
+    if (!valid) return fail(valid.error());
+    return own;
+}
+
 Result<PreparedSearch> prepareSearch(const SearchRunSettings& settings, const std::optional<tasks::Splits>& stored,
                                      ProgressObserver& observer, std::stop_token stop, const LoadedModel* loaded) {
     if (auto ok = checkCounts(settings); !ok) return fail(ok.error());
@@ -73,10 +92,13 @@ Result<PreparedSearch> prepareSearch(const SearchRunSettings& settings, const st
     auto bench = prepareWorkbench(settings.compute, settings.task, itemsNeeded(settings), observer, stop, loaded);
     if (!bench) return fail(bench.error());
     const model::ModelConfig& config = bench->model.config();
-    if (auto ok = search::checkSettings(settings.search, config.numLayers); !ok) return fail(ok.error());
+    auto groups = groupsForModel(settings.search.groups, config);
+    if (!groups) return fail(groups.error());
     auto weights = resolveWeights(settings.weights, bench->task.positions.size());
     if (!weights) return fail(weights.error());
     PreparedSearch prepared{settings, std::move(*bench), *score, std::move(*weights), {}, {}, {}, {}};
+    prepared.settings.search.groups = std::move(*groups);
+    if (auto ok = search::checkSettings(prepared.settings.search, config.numLayers); !ok) return fail(ok.error());
     if (stored) {
         prepared.splits = *stored;
     } else {

@@ -35,6 +35,11 @@ struct PreparedSearch {
 /// Most distinct candidates that the search can evaluate.
 [[nodiscard]] std::int64_t mostCandidates(const search::SearchSettings& settings);
 
+/// The groups of these settings for this model: "kv-head" takes its key/value heads. Usage when bands do not end at its
+/// last frequency, and what rope::checkMethod refuses.
+[[nodiscard]] Result<curve::ScaleGroups> groupsForModel(const curve::ScaleGroups& groups,
+                                                        const model::ModelConfig& config);
+
 /// Loads the model and makes the splits, unless a resumed run brings its own (`stored`).
 [[nodiscard]] Result<PreparedSearch> prepareSearch(const SearchRunSettings& settings,
                                                    const std::optional<tasks::Splits>& stored,

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
+#include <utility>
 
 #include "core/analysis/scale_variants.h"
 #include "core/base/version.h"
@@ -20,6 +22,11 @@ using nlohmann::json;
 constexpr analysis::ScaleVariant kDeviationVariants[] = {analysis::ScaleVariant::Smooth, analysis::ScaleVariant::Noisy,
                                                          analysis::ScaleVariant::Shuffled};
 
+/// Noise and shuffling are defined over layers: of scales by head or band the profile alone is measured.
+std::span<const analysis::ScaleVariant> deviationVariants(const curve::ScaleGroups& groups) {
+    return std::span(kDeviationVariants).first(groups.perLayer() ? std::size(kDeviationVariants) : 1);
+}
+
 json historyJson(const std::vector<search::GenerationRecord>& history) {
     json out = json::array();
     for (const search::GenerationRecord& record : history) {
@@ -31,20 +38,40 @@ json historyJson(const std::vector<search::GenerationRecord>& history) {
     return out;
 }
 
-json bestJson(const search::CandidateRecord& record, double fitness) {
+/// The control points of one group's curve.
+std::span<const curve::ControlPoint> pointsOf(const search::Candidate& candidate, int groups, int group) {
+    const std::size_t size = candidate.points.size() / static_cast<std::size_t>(groups);
+    return std::span(candidate.points).subspan(static_cast<std::size_t>(group) * size, size);
+}
+
+/// Scales and control points as a profile has them: by layer, or a row for each layer and a list for each group.
+json bestJson(const search::CandidateRecord& record, double fitness, const curve::ScaleGroups& groups) {
+    const search::Candidate& candidate = record.candidate;
+    json points = json::array();
+    for (int group = 0; group < groups.count(); ++group)
+        points.push_back(pointsJson(pointsOf(candidate, groups.count(), group)));
     return {{"fitness", fitness},
-            {"generation", record.candidate.generation},
-            {"index", record.candidate.index},
-            {"scales", record.candidate.scales},
-            {"control_points", pointsJson(record.candidate.points)}};
+            {"generation", candidate.generation},
+            {"index", candidate.index},
+            {"scales",
+             groups.perLayer() ? json(candidate.scales) : json(curve::layerRows(candidate.scales, groups.count()))},
+            {"control_points", groups.perLayer() ? points.front() : points}};
 }
 
 exporters::Profile makeProfile(const PreparedSearch& prepared, const search::CandidateRecord& winner,
                                std::int64_t runId, const json& provenance) {
     exporters::Profile profile;
     profile.model = profileModel(prepared.bench.model.config());
+    profile.groups = prepared.settings.search.groups;
     profile.scales = winner.candidate.scales;
-    profile.curve = exporters::Profile::Curve{prepared.settings.search.curve, winner.candidate.points};
+    for (int group = 0; group < profile.groups.count(); ++group) {
+        const auto points = pointsOf(winner.candidate, profile.groups.count(), group);
+        profile.curves.push_back({prepared.settings.search.curve, {points.begin(), points.end()}});
+    }
+    if (profile.groups.perLayer()) {
+        profile.curve = std::move(profile.curves.front());
+        profile.curves.clear();
+    }
     profile.constraints = prepared.settings.search.constraints;
     profile.provenance = provenance;
     profile.provenance["run_id"] = runId;
@@ -60,9 +87,9 @@ SearchSitting::SearchSitting(const PreparedSearch& prepared, store::StoreWriter&
       m_store(store),
       m_progress(progress),
       m_runId(runId),
-      m_fitness(
-          {prepared.bench, store, progress, runId, prepared.score, prepared.weights, prepared.settings.gapPenalty},
-          prepared.searchPlan, prepared.settings.compute.workers, std::move(before)) {}
+      m_fitness({prepared.bench, store, progress, runId, prepared.score, prepared.weights, prepared.settings.gapPenalty,
+                 prepared.settings.search.groups},
+                prepared.searchPlan, prepared.settings.compute.workers, std::move(before)) {}
 
 Result<StudyOutcome> SearchSitting::run(double elapsedBefore, std::stop_token stop) {
     const SearchRunSettings& settings = m_prepared.settings;
@@ -93,7 +120,8 @@ std::int64_t SearchSitting::promptsAfterSearch() const {
     const std::int64_t probed = std::min<std::int64_t>(m_prepared.settings.analysisItems,
                                                        static_cast<std::int64_t>(m_prepared.splits.report.size()));
     return m_prepared.selectPlan.prompts() * m_prepared.settings.finalists + m_prepared.reportPlan.prompts() * 2 +
-           probed * (2 * positions + static_cast<std::int64_t>(std::size(kDeviationVariants)));
+           probed *
+               (2 * positions + static_cast<std::int64_t>(deviationVariants(m_prepared.settings.search.groups).size()));
 }
 
 Result<SearchSitting::Winner> SearchSitting::selectWinner(const search::SearchOutcome& outcome, std::stop_token stop) {
@@ -116,11 +144,11 @@ Result<SearchSitting::Winner> SearchSitting::selectWinner(const search::SearchOu
 
 Result<StudyOutcome> SearchSitting::report(const search::SearchOutcome& outcome, const Winner& winner,
                                            std::stop_token stop) {
-    const rope::LayerScales none;
-    const rope::LayerScales& scales = winner.record.candidate.scales;
-    if (auto applied = requireApplied(m_fitness.session(0), scales, m_prepared.reportPlan.longestPrompt()); !applied) {
-        return fail(applied.error());
-    }
+    const std::vector<double> none;
+    const std::vector<double>& scales = winner.record.candidate.scales;
+    auto applied =
+        requireApplied(m_fitness.session(0), m_fitness.method(scales), m_prepared.reportPlan.longestPrompt());
+    if (!applied) return fail(applied.error());
     auto baseline = m_fitness.evaluateSplit("baseline", none, m_prepared.reportPlan, "report", 0, stop);
     if (!baseline) return stoppedOr(baseline.error(), outcome);
     auto best = m_fitness.evaluateSplit("candidate", scales, m_prepared.reportPlan, "report", 0, stop);
@@ -151,7 +179,7 @@ Result<StudyOutcome> SearchSitting::report(const search::SearchOutcome& outcome,
 }
 
 Result<void> SearchSitting::probe(const SplitResult& baseline, const SplitResult& best,
-                                  const rope::LayerScales& winnerScales, std::stop_token stop) {
+                                  const std::vector<double>& winnerScales, std::stop_token stop) {
     const int count = m_prepared.settings.analysisItems;
     if (count == 0) return {};
     m_progress.setStage("attention and deviation");
@@ -163,10 +191,10 @@ Result<void> SearchSitting::probe(const SplitResult& baseline, const SplitResult
     auto plan = PromptPlan::make(m_prepared.bench.task, items, m_prepared.bench.model.tokenizer(),
                                  m_prepared.reportPlan.contextLength(), 1);
     if (!plan) return fail(plan.error());
-    const rope::LayerScales none;
+    const std::vector<double> none;
     for (const auto& [split, scales] : {std::pair{&baseline, &none}, std::pair{&best, &winnerScales}}) {
-        auto attention = probeAttention(m_fitness.session(0), *plan, m_prepared.bench.task.labels, *scales,
-                                        AttentionQueries::LastToken, m_progress, stop);
+        auto attention = probeAttention(m_fitness.session(0), *plan, m_prepared.bench.task.labels,
+                                        m_fitness.method(*scales), AttentionQueries::LastToken, m_progress, stop);
         if (!attention) return fail(attention.error());
         auto done = m_store.recordAttention(m_runId, attentionRows(*attention, split->variantId));
         if (!done) return fail(done.error());
@@ -174,17 +202,18 @@ Result<void> SearchSitting::probe(const SplitResult& baseline, const SplitResult
     return probeVariants(*plan, winnerScales, stop);
 }
 
-Result<void> SearchSitting::probeVariants(const PromptPlan& plan, const rope::LayerScales& winnerScales,
+Result<void> SearchSitting::probeVariants(const PromptPlan& plan, const std::vector<double>& winnerScales,
                                           std::stop_token stop) {
     const curve::Constraints& bounds = m_prepared.settings.search.constraints;
     const std::uint64_t seed = m_prepared.settings.search.seed;
-    for (const analysis::ScaleVariant kind : kDeviationVariants) {
+    for (const analysis::ScaleVariant kind : deviationVariants(m_prepared.settings.search.groups)) {
         auto scales = analysis::scaleVariant(kind, winnerScales, bounds.scaleMin, bounds.scaleMax, seed);
         if (!scales) return fail(scales.error());
         const std::string name = analysis::scaleVariantName(kind);
         auto variant = m_store.ensureVariant(m_runId, name, *scales);
         if (!variant) return fail(variant.error());
-        auto deviation = probeDeviation(m_fitness.session(0), plan, name, *scales, seed, m_progress, stop);
+        auto deviation =
+            probeDeviation(m_fitness.session(0), plan, name, m_fitness.method(*scales), seed, m_progress, stop);
         if (!deviation) return fail(deviation.error());
         auto done = m_store.recordDeviations(m_runId, deviationRows(*deviation, *variant));
         if (!done) return fail(done.error());
@@ -198,7 +227,7 @@ Result<StudyOutcome> SearchSitting::finish(const search::SearchOutcome& outcome,
     json result = common(outcome);
     result["state"] = "finished";
     result["end_reason"] = search::endReasonName(outcome.end);
-    result["best"] = bestJson(winner.record, winner.record.evaluation.fitness);
+    result["best"] = bestJson(winner.record, winner.record.evaluation.fitness, m_prepared.settings.search.groups);
     result["best"]["select_fitness"] = winner.selectFitness;
     result["applied"] = "verified";
     result["warnings"] = m_warnings;
@@ -241,7 +270,12 @@ StudyOutcome SearchSitting::partial(const search::SearchOutcome& outcome) const 
     study.result["state"] = "stopped";
     study.result["end_reason"] = "stopped";
     const auto best = search::bestDistinct(outcome, 1);
-    study.result["best"] = best.empty() ? json(nullptr) : bestJson(best.front(), best.front().evaluation.fitness);
+    if (best.empty()) {
+        study.result["best"] = nullptr;
+    } else {
+        study.result["best"] =
+            bestJson(best.front(), best.front().evaluation.fitness, m_prepared.settings.search.groups);
+    }
     study.result["heldout"] = nullptr;
     study.result["profile"] = nullptr;
     return study;

@@ -39,9 +39,10 @@ class SearchSitting {
                                               std::stop_token stop);
     /// Attention and deviation on a few report items, so that the report can show what the profile does.
     [[nodiscard]] Result<void> probe(const SplitResult& baseline, const SplitResult& best,
-                                     const rope::LayerScales& scales, std::stop_token stop);
-    /// The profile beside its noisy and shuffled twins: how much of the disturbance its smoothness saves.
-    [[nodiscard]] Result<void> probeVariants(const PromptPlan& plan, const rope::LayerScales& scales,
+                                     const std::vector<double>& scales, std::stop_token stop);
+    /// The profile beside its noisy and shuffled twins, which only a scale per layer has: how much of the disturbance
+    /// its smoothness saves.
+    [[nodiscard]] Result<void> probeVariants(const PromptPlan& plan, const std::vector<double>& scales,
                                              std::stop_token stop);
     [[nodiscard]] Result<StudyOutcome> finish(const search::SearchOutcome& outcome, const Winner& winner,
                                               const SplitResult& baseline, const SplitResult& best,

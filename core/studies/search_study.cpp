@@ -82,7 +82,11 @@ Result<json> planSearch(const SearchRunSettings& settings) {
     auto opened = openModel(settings.compute.model, true);
     if (!opened) return fail(opened.error());
     const model::ModelConfig& config = opened->weights->config();
-    if (auto ok = search::checkSettings(settings.search, config.numLayers); !ok) return fail(ok.error());
+    search::SearchSettings checked = settings.search;
+    auto groups = groupsForModel(checked.groups, config);
+    if (!groups) return fail(groups.error());
+    checked.groups = std::move(*groups);
+    if (auto ok = search::checkSettings(checked, config.numLayers); !ok) return fail(ok.error());
     auto splits = tasks::makeSplits(task->dataset, settings.searchItems, settings.selectItems, settings.reportItems,
                                     settings.search.seed);
     if (!splits) return fail(splits.error());

@@ -134,7 +134,6 @@ TEST(CommandLine, WhatIsNotSupportedIsRefusedByName) {
         {"search", "--model", "m", "--task", "kv", "--optimizer", "cma-es"},
         {"eval", "--model", "m", "--task", "kv", "--docs", "20"},
         {"eval", "--model", "m", "--task", "kv", "--chat", "chatml"},
-        {"export", "p.json", "--to", "longrope"},
         {"export", "p.json", "--to", "transformers"},
         {"export", "p.json", "--to", "vllm"},
         {"export", "p.json", "--to", "llama.cpp"},

@@ -55,6 +55,23 @@ TEST(Document, OneStepPerChangeAndNoneForNone) {
     EXPECT_EQ(document.draft().points[0].y, 1.5);
 }
 
+TEST(Document, RefusesScalesByHeadAndByBandByName) {
+    Document document;
+    document.setModel(model(6), 512);
+    exporters::Profile profile;
+    profile.model = model(6);
+    profile.groups = curve::ScaleGroups::kvHeads(2);
+    profile.scales.assign(12, 1.5);
+    const auto heads = document.takeProfile(profile, QStringLiteral("heads.json"));
+    ASSERT_FALSE(heads);
+    EXPECT_EQ(heads.error().code, ErrorCode::Unsupported);
+    EXPECT_THAT(heads.error().message, HasSubstr("key/value head"));
+    profile.groups = curve::ScaleGroups::bands({4, 8});
+    EXPECT_THAT(document.takeProfile(profile, QStringLiteral("bands.json")).error().message,
+                HasSubstr("band of frequencies"));
+    EXPECT_EQ(document.undoStack().count(), 0);
+}
+
 TEST(Document, AProfileRoundTripsThroughTheEditor) {
     Document document;
     document.setModel(model(6), 512);

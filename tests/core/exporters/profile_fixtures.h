@@ -28,7 +28,13 @@ inline void expectEqual(const Profile& a, const Profile& b) {
     EXPECT_EQ(a.model.ropeTheta, b.model.ropeTheta);
     EXPECT_EQ(a.model.rope, b.model.rope);
     EXPECT_EQ(a.model.fingerprint, b.model.fingerprint);
+    EXPECT_EQ(a.groups, b.groups);
     EXPECT_EQ(a.scales, b.scales);  // bit for bit
+    ASSERT_EQ(a.curves.size(), b.curves.size());
+    for (std::size_t group = 0; group < a.curves.size(); ++group) {
+        EXPECT_EQ(a.curves[group].kind, b.curves[group].kind);
+        EXPECT_EQ(a.curves[group].points, b.curves[group].points);
+    }
     ASSERT_EQ(a.curve.has_value(), b.curve.has_value());
     if (a.curve) {
         EXPECT_EQ(a.curve->kind, b.curve->kind);
