@@ -65,7 +65,7 @@ TEST_F(OnAGpu, TextsScoreAsOnTheProcessor) {
 TEST_F(OnAGpu, GenerationGoesOnAsOnTheProcessor) {
     const auto ids = test::randomIds(40, 5);
     const auto [cpu, gpu] = both([&](ModelSession& session) -> Result<std::vector<float>> {
-        if (auto set = session.setScales(kScales); !set) return fail(set.error());
+        if (auto set = session.setMethod(kScales); !set) return fail(set.error());
         if (auto read = session.advance(ids); !read) return fail(read.error());
         if (auto several = session.advance(test::randomIds(20, 6)); !several) return fail(several.error());
         return session.advance(test::randomIds(1, 7));
@@ -110,8 +110,8 @@ TEST_F(OnAGpu, OurKernelsGiveTheOperatorsBitsAndTheBlocksSums) {
     at::manual_seed(2);
     for (const at::ScalarType type : {at::kFloat, at::kBFloat16, at::kHalf}) {
         const at::Tensor angles = at::rand({50, 32}) * 6;
-        const RotaryTable onCpu{angles.cos().to(type), angles.sin().to(type), nullptr};
-        const RotaryTable table{onCpu.cos.to(gpu), onCpu.sin.to(gpu), nullptr};
+        const RotaryTable onCpu{angles.cos().to(type), angles.sin().to(type)};
+        const RotaryTable table{onCpu.cos.to(gpu), onCpu.sin.to(gpu)};
         const at::Tensor fused = at::randn({30, 6 * 64}).to(type);
         std::vector<std::int32_t> rows;
         for (int i = 0; i < 30; ++i) rows.push_back(i * 7 % 50);
