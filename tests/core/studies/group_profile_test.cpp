@@ -36,11 +36,11 @@ class GroupProfiles : public testing::Test {
     }
     [[nodiscard]] json inspected(const std::string& method) const {
         NullObserver observer;
-        return take(studies::inspectModel(m_folder.model(), method, observer));
+        return take(studies::inspectModel(m_folder.model(), method, "cpu", observer));
     }
     [[nodiscard]] Error refusal(const std::string& method) const {
         NullObserver observer;
-        const auto shown = studies::inspectModel(m_folder.model(), method, observer);
+        const auto shown = studies::inspectModel(m_folder.model(), method, "cpu", observer);
         EXPECT_FALSE(shown.has_value()) << method;
         return shown ? Error{} : shown.error();
     }

@@ -42,7 +42,8 @@ TEST(LiveProbe, ShowsWhatTheStudiesMeasure) {
     class Quiet final : public studies::ChunkObserver {
         Result<void> chunkDone(std::int64_t, std::int64_t) override { return {}; }
     } quiet;
-    const auto expected = take(studies::probeAttention(*session, plan, bench.task.labels, scales, quiet, {}));
+    const auto expected = take(studies::probeAttention(*session, plan, bench.task.labels, scales,
+                                                       studies::AttentionQueries::LastToken, quiet, {}));
     ASSERT_EQ(pictures.attention.series.size(), 2u);
     const auto& current = pictures.attention.series[1];
     ASSERT_EQ(current.positions.size(), expected.positions.size());

@@ -27,7 +27,7 @@ class MethodSetup : public testing::Test {
     }
     [[nodiscard]] Result<json> inspected(const std::string& method) const {
         NullObserver observer;
-        return studies::inspectModel(m_folder.model(), method, observer);
+        return studies::inspectModel(m_folder.model(), method, "cpu", observer);
     }
     [[nodiscard]] std::string refusal(const std::string& method, ErrorCode code) const {
         const auto shown = inspected(method);
@@ -124,11 +124,11 @@ TEST_F(MethodSetup, AModelsOwnScalingIsNamedInARefusal) {
     spec.linearFactor = 2.0;
     const StudyFolder linear(spec);
     NullObserver observer;
-    const auto refused = studies::inspectModel(linear.model(), "yarn:4", observer);
+    const auto refused = studies::inspectModel(linear.model(), "yarn:4", "cpu", observer);
     ASSERT_FALSE(refused.has_value());
     EXPECT_EQ(refused.error().code, ErrorCode::Unsupported);
     EXPECT_THAT(refused.error().message, AllOf(HasSubstr("'yarn'"), HasSubstr("'linear'")));
-    const json ntk = take(studies::inspectModel(linear.model(), "ntk:2", observer));
+    const json ntk = take(studies::inspectModel(linear.model(), "ntk:2", "cpu", observer));
     EXPECT_EQ(ntk["inv_freq"][0][0], 0.5);
 }
 
