@@ -62,6 +62,8 @@ class StudioTest : public testing::Test {
         settings.compute.dtype = "auto";
         // Long enough for the window to see it under way, also on a busy machine.
         settings.search.maxGenerations = 12;
+        settings.search.population = 12;
+        settings.searchItems = 12;
         return settings;
     }
     app::MainWindow& open() { return open(options()); }

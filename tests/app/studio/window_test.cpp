@@ -193,7 +193,7 @@ TEST_F(Window, FollowsARunThatAnotherProgramWrites) {
     std::jthread other([this] {
         const auto store = openStore(folder / "lpes.db");
         NullObserver observer;
-        EXPECT_TRUE(studies::runSearch(smallSearch(folder), *store, observer, {}));
+        EXPECT_TRUE(studies::runSearch(study(), *store, observer, {}));
     });
     EXPECT_TRUE(waitFor([this] {
         const auto& now = window->stores().snapshot();
