@@ -18,10 +18,13 @@ using testing::ElementsAre;
 using Variant = MethodPart::Variant;
 
 /// tests/golden/make_rivals_golden.py, an implementation of its own, made these.
-json golden() {
-    const auto text = readTextFile(LPES_TEST_DATA "/golden/rivals.json");
-    EXPECT_TRUE(text.has_value());
-    return json::parse(*text);
+const json& golden() {
+    static const json read = [] {
+        const auto text = readTextFile(LPES_TEST_DATA "/golden/rivals.json");
+        EXPECT_TRUE(text.has_value());
+        return json::parse(*text);
+    }();
+    return read;
 }
 
 double mean(const std::vector<double>& values) {
