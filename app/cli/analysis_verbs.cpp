@@ -11,12 +11,6 @@ namespace lpes::cli {
 
 namespace {
 
-Result<void> checkAsked(const studies::ComputeSettings& compute, const studies::TaskSpec& task) {
-    if (auto given = requireModel(compute.model, "--model"); !given) return given;
-    if (!task.task.empty()) return {};
-    return fail(ErrorCode::Usage, "--task is missing; --task kv asks for key-value retrieval");
-}
-
 struct Attention {
     explicit Attention(CLI::App& app) : flags(app) {}
     SettingFlags flags;
@@ -25,7 +19,7 @@ struct Attention {
 
     Result<int> run() {
         if (auto set = flags.apply(&settings.origins); !set) return fail(set.error());
-        if (auto asked = checkAsked(settings.compute, settings.task); !asked) return fail(asked.error());
+        if (auto asked = requireModelAndTask(settings.compute, settings.task); !asked) return fail(asked.error());
         if (auto one = checkMethodOptions(flags); !one) return fail(one.error());
         printSettings(studies::toJson(settings), verb.output);
         return conductStudy(
@@ -47,7 +41,7 @@ struct Deviation {
     Result<int> run() {
         settings.variants = {"smooth", "noisy", "shuffled"};
         if (auto set = flags.apply(&settings.origins); !set) return fail(set.error());
-        if (auto asked = checkAsked(settings.compute, settings.task); !asked) return fail(asked.error());
+        if (auto asked = requireModelAndTask(settings.compute, settings.task); !asked) return fail(asked.error());
         if (profiles.empty()) return fail(ErrorCode::Usage, "--profile is missing; name one profile or more");
         settings.profiles = profiles;
         settings.origins["profile"] = "flag";

@@ -48,10 +48,7 @@ struct Compare {
 
     Result<int> run() {
         if (auto set = flags.apply(&settings.origins); !set) return fail(set.error());
-        if (auto given = requireModel(settings.compute.model, "--model"); !given) return fail(given.error());
-        if (settings.task.task.empty()) {
-            return fail(ErrorCode::Usage, "--task is missing; --task kv asks for key-value retrieval");
-        }
+        if (auto asked = requireModelAndTask(settings.compute, settings.task); !asked) return fail(asked.error());
         printSettings(studies::toJson(settings), verb.output);
         return conductStudy(
             verb,

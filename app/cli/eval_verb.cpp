@@ -17,11 +17,8 @@ struct Eval {
 
     Result<int> run() {
         if (auto set = flags.apply(&settings.origins); !set) return fail(set.error());
-        if (auto given = requireModel(settings.compute.model, "--model"); !given) return fail(given.error());
+        if (auto asked = requireModelAndTask(settings.compute, settings.task); !asked) return fail(asked.error());
         if (auto one = checkMethodOptions(flags); !one) return fail(one.error());
-        if (settings.task.task.empty()) {
-            return fail(ErrorCode::Usage, "--task is missing; --task kv asks for key-value retrieval");
-        }
         printSettings(studies::toJson(settings), verb.output);
         return conductStudy(
             verb,

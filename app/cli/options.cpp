@@ -71,6 +71,12 @@ void addDeviceOption(SettingFlags& flags, std::string& device) {
         ->group(kModelGroup);
 }
 
+Result<void> requireModelAndTask(const studies::ComputeSettings& compute, const studies::TaskSpec& task) {
+    if (auto given = requireModel(compute.model, "--model"); !given) return given;
+    if (!task.task.empty()) return {};
+    return fail(ErrorCode::Usage, "--task is missing; --task kv asks for key-value retrieval");
+}
+
 void addRunningModelOptions(SettingFlags& flags, studies::ModelOptions& model, std::optional<int>& threads) {
     flags
         .add("--dtype", "TYPE",
@@ -153,12 +159,14 @@ void addTaskOptions(SettingFlags& flags, studies::TaskSpec& task) {
 }
 
 void addMethodOptions(SettingFlags& flags, std::string& method) {
-    flags.add("--method", "METHOD",
-              "Position method: baseline, pi:S, ntk:S, dynamic-ntk:S, yarn:S, longrope:CSV, uniform:S, lpes:FILE (a profile), "
-              "some of them joined with +, as in yarn:4+lpes:FILE; ms-poe[:min=1.2,max=1.8,variant=paper|code], "
-              "attention-buckets[:bases=B/B/…|search,combine=logits|probs], moice:ROUTERS[,top_k=K]; inspect shows what "
-              "each does to a model [baseline]",
-              toText(method));
+    flags.add(
+        "--method", "METHOD",
+        "Position method: baseline, pi:S, ntk:S, dynamic-ntk:S, yarn:S, longrope:CSV, uniform:S, lpes:FILE (a "
+        "profile), "
+        "some of them joined with +, as in yarn:4+lpes:FILE; ms-poe[:min=1.2,max=1.8,variant=paper|code], "
+        "attention-buckets[:bases=B/B/…|search,combine=logits|probs], moice:ROUTERS[,top_k=K]; inspect shows what "
+        "each does to a model [baseline]",
+        toText(method));
     flags.add("--profile", "FILE", "The same as --method lpes:FILE",
               [&method](const std::string& name, const std::string& text) -> Result<void> {
                   if (text.empty()) return fail(ErrorCode::Usage, fmt::format("{} is empty; name a profile", name));

@@ -22,6 +22,9 @@ void addModelPositional(SettingFlags& flags, std::string& model);
 
 void addDeviceOption(SettingFlags& flags, std::string& device);  ///< --device
 
+/// Usage when model or task is missing.
+[[nodiscard]] Result<void> requireModelAndTask(const studies::ComputeSettings& compute, const studies::TaskSpec& task);
+
 /// --dtype, --device, --threads of the verbs that look.
 void addRunningModelOptions(SettingFlags& flags, studies::ModelOptions& model, std::optional<int>& threads);
 

@@ -20,7 +20,7 @@ void addAnalysisVerbs(CLI::App& app, Action& action);  ///< attn, deviation
 void addProfileVerb(CLI::App& app, Action& action);
 void addExportVerbs(CLI::App& app, Action& action);  ///< export, import
 void addPlotVerbs(CLI::App& app, Action& action);    ///< plot, report
-void addTrainVerb(CLI::App& app, Action& action);  ///< train moice
+void addTrainVerb(CLI::App& app, Action& action);    ///< train moice
 void addDbVerb(CLI::App& app, Action& action);
 
 }  // namespace lpes::cli

@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 
 #include "core/rope/position_method.h"
@@ -21,6 +24,14 @@ bool sameRouters(const std::shared_ptr<const MoiceRouters>& one, const std::shar
 }
 
 }  // namespace
+
+Result<void> requireOneAttention(const PositionMethod& method, const char* what) {
+    const MethodCost cost = methodCost(method);
+    if (cost.passes == 1 && cost.attentionsPerLayer == 1) return {};
+    return fail(ErrorCode::Unsupported,
+                fmt::format("{} is defined for one attention per layer, and {} has {}; choose another method", what,
+                            method.text, std::max(cost.passes, cost.attentionsPerLayer)));
+}
 
 int contextLength(const PositionMethod& method, const MethodModel& model) {
     return static_cast<int>(std::floor(model.contextLength * method.contextFactor));

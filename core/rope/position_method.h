@@ -98,6 +98,10 @@ struct MethodCost {
 };
 [[nodiscard]] MethodCost methodCost(const PositionMethod& method);
 
+/// Unsupported, naming `what` is measured and the method, where a method has several attentions per layer or several
+/// passes: there is then no one attention to look at.
+[[nodiscard]] Result<void> requireOneAttention(const PositionMethod& method, const char* what);
+
 /// What a profile makes of a model: scales by layer, by layer and key/value head, or divisors by layer and frequency.
 struct ProfileScales {
     LayerScales scales;

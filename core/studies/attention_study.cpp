@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "core/studies/probe_study.h"
 #include "core/studies/run_session.h"
 #include "core/studies/studies.h"
@@ -40,12 +38,7 @@ Result<StudyOutcome> runAttention(const AttentionSettings& settings, store::Stor
     const auto prepared = prepareMethod(settings.method, settings.compute, settings.task, 20, observer, stop);
     if (!prepared) return fail(prepared.error());
     const auto& [bench, method, plan] = *prepared;
-    if (const rope::MethodCost cost = rope::methodCost(method); cost.passes > 1 || cost.attentionsPerLayer > 1) {
-        return fail(ErrorCode::Unsupported,
-                    fmt::format("attention by position is defined for one attention per layer, and {} has {}; choose "
-                                "another method",
-                                method.text, std::max(cost.passes, cost.attentionsPerLayer)));
-    }
+    if (auto one = rope::requireOneAttention(method, "attention by position"); !one) return fail(one.error());
     AttentionSettings resolved = settings;
     storeResolved(resolved.compute, resolved.task, bench);
     auto runId = beginRun(store, bench, settings.compute, "attn",

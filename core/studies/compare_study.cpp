@@ -115,11 +115,6 @@ Result<void> measureMemory(Comparison& work, std::stop_token stop) {
     return {};
 }
 
-/// Seconds of the chunks that both methods computed in this sitting.
-std::optional<SecondsRatio> latencyRatio(const Contender& one, const Contender& first, std::uint64_t seed) {
-    return ratioOf(one.seconds, first.seconds, seed);
-}
-
 json methodJson(const Comparison& work, const Contender& one, std::uint64_t seed) {
     const Contender& first = work.contenders.front();
     const analysis::AccuracyByPosition accuracy =
@@ -157,7 +152,7 @@ json methodJson(const Comparison& work, const Contender& one, std::uint64_t seed
     out["mcnemar_vs_first"] = compared.mcnemarByPosition;
     out["better_than_first"] = compared.better;
     out["verdict"] = compared.verdict;
-    if (const auto ratio = latencyRatio(one, first, seed))
+    if (const auto ratio = ratioOf(one.seconds, first.seconds, seed))
         out["latency_vs_first"] = {
             {"ratio", ratio->ratio}, {"low", ratio->interval.low}, {"high", ratio->interval.high}};
     return out;

@@ -3,6 +3,7 @@
 #include <QAbstractItemView>
 #include <QComboBox>
 #include <QEvent>
+#include <QLabel>
 #include <QLineEdit>
 #include <QSpinBox>
 
@@ -103,6 +104,14 @@ std::optional<std::uint64_t> parseSeed(const QString& words) {
     // toULongLong takes "-1" and "+1" as well.
     if (!ok || !trimmed.front().isDigit()) return std::nullopt;
     return seed;
+}
+
+QLabel* wordyLabel(QWidget* parent, const QString& accessibleName) {
+    auto* label = new QLabel(parent);
+    label->setTextFormat(Qt::PlainText);
+    label->setWordWrap(true);
+    label->setAccessibleName(accessibleName);
+    return label;
 }
 
 }  // namespace lpes::widgets

@@ -6,6 +6,7 @@
 #include <optional>
 
 class QComboBox;
+class QLabel;
 class QLineEdit;
 class QSpinBox;
 
@@ -37,5 +38,8 @@ void lockChoice(QComboBox& field, bool locked);
 
 /// A whole number from 0 to 2^64 − 1; nothing for any other text ("-1", "12a").
 [[nodiscard]] std::optional<std::uint64_t> parseSeed(const QString& words);
+
+/// A label of plain words that break over lines.
+[[nodiscard]] QLabel* wordyLabel(QWidget* parent, const QString& accessibleName);
 
 }  // namespace lpes::widgets

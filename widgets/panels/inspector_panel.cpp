@@ -10,6 +10,7 @@
 #include <QVBoxLayout>
 #include <cmath>
 
+#include "widgets/common/form_fields.h"
 #include "widgets/common/semantic_colors.h"
 #include "widgets/common/table_copy.h"
 
@@ -18,11 +19,8 @@ namespace {
 
 enum LayerColumn { Number, Scale, Inverse, Context, Shortest, Longest, Origin, kLayerColumns };
 
-QLabel* wordyLabel(QWidget* parent, const QString& name) {
-    auto* label = new QLabel(parent);
-    label->setTextFormat(Qt::PlainText);
-    label->setWordWrap(true);
-    label->setAccessibleName(name);
+QLabel* copyableLabel(QWidget* parent, const QString& name) {
+    QLabel* label = wordyLabel(parent, name);
     label->setTextInteractionFlags(Qt::TextSelectableByMouse);
     return label;
 }
@@ -155,12 +153,12 @@ struct InspectorPanel::Impl {
 InspectorPanel::InspectorPanel(QWidget* parent) : QWidget(parent), m(std::make_unique<Impl>()) {
     setAccessibleName(QStringLiteral("Inspector"));
     m->page = new QWidget(this);
-    m->name = wordyLabel(m->page, QStringLiteral("Model"));
+    m->name = copyableLabel(m->page, QStringLiteral("Model"));
     QFont bold = font();
     bold.setBold(true);
     m->name->setFont(bold);
-    m->warnings = wordyLabel(m->page, QStringLiteral("Warnings about the model"));
-    m->applied = wordyLabel(m->page, QStringLiteral("Is the profile in force"));
+    m->warnings = copyableLabel(m->page, QStringLiteral("Warnings about the model"));
+    m->applied = copyableLabel(m->page, QStringLiteral("Is the profile in force"));
     auto* splitter = new QSplitter(Qt::Vertical, m->page);
     splitter->setChildrenCollapsible(false);
     m->setUpTree(splitter);
@@ -181,7 +179,7 @@ InspectorPanel::InspectorPanel(QWidget* parent) : QWidget(parent), m(std::make_u
     column->addWidget(m->name);
     column->addWidget(m->warnings);
     column->addWidget(splitter, 1);
-    m->message = wordyLabel(this, QStringLiteral("Inspector: message"));
+    m->message = copyableLabel(this, QStringLiteral("Inspector: message"));
     m->message->setAlignment(Qt::AlignCenter);
     m->message->setMargin(16);
     m->stack = new QStackedLayout(this);

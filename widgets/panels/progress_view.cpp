@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "widgets/common/form_fields.h"
+
 namespace lpes::widgets {
 namespace {
 
@@ -46,14 +48,6 @@ QString stageLine(SearchState state, const SearchProgress& progress) {
     QString line = joinedParts(words);
     if (!line.isEmpty()) line[0] = line[0].toUpper();
     return line;
-}
-
-QLabel* wordyLabel(QWidget* parent, const QString& name) {
-    auto* label = new QLabel(parent);
-    label->setTextFormat(Qt::PlainText);
-    label->setWordWrap(true);
-    label->setAccessibleName(name);
-    return label;
 }
 
 }  // namespace

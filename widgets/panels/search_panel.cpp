@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 
+#include "widgets/common/form_fields.h"
 #include "widgets/common/semantic_colors.h"
 #include "widgets/panels/progress_view.h"
 #include "widgets/panels/search_form.h"
@@ -55,14 +56,6 @@ QString fitnessLine(const SearchProgress& progress) {
         words << QString(QStringLiteral("gain ") % (gain >= 0.0 ? QStringLiteral("+") : QString()) % fitnessText(gain));
     }
     return joinedParts(words);
-}
-
-QLabel* wordyLabel(QWidget* parent, const QString& name) {
-    auto* label = new QLabel(parent);
-    label->setTextFormat(Qt::PlainText);
-    label->setWordWrap(true);
-    label->setAccessibleName(name);
-    return label;
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ double tableRounding(ComputeType type) {
 }  // namespace
 
 Result<void> TorchSession::setMethod(const PositionMethod& method) {
-    if (auto r = rope::checkMethod(method, methodModel(config())); !r) return r;
+    if (auto r = rope::checkMethod(method, m_methodModel); !r) return r;
     if (!rope::samePositions(method, m_method)) {
         m_cached = 0;
         const rope::MethodCost cost = rope::methodCost(method);
@@ -87,10 +87,9 @@ Result<std::vector<float>> TorchSession::advance(std::span<const TokenId> ids, s
         // A longer sequence may be rotated by other frequencies (LongRoPE's long list, dynamic NTK's growing base):
         // then the cached keys are no longer those of this sequence, and all of it is read again. So a text has the
         // same logits whether it was read at once or generated.
-        const rope::MethodModel model = methodModel(config());
-        std::vector<int> variants{rope::lengthVariant(rope::methodRope(m_method, model, false), length)};
+        std::vector<int> variants{rope::lengthVariant(rope::methodRope(m_method, m_methodModel, false), length)};
         if (config().slidingRope)
-            variants.push_back(rope::lengthVariant(rope::methodRope(m_method, model, true), length));
+            variants.push_back(rope::lengthVariant(rope::methodRope(m_method, m_methodModel, true), length));
         if (variants != m_variants) m_cached = 0;
         m_cache.reserve(length, m_cached, context);
         if (m_cached == 0) m_ratios.byLayer.clear();
@@ -116,6 +115,7 @@ Result<std::vector<float>> TorchSession::advance(std::span<const TokenId> ids, s
 }
 
 Result<AppliedCheck> TorchSession::verifyApplied(const PositionMethod& method, int maxPosition) {
+    // Out of the configuration anew: what is expected must not come from what the session was made with.
     const rope::MethodModel model = methodModel(config());
     if (auto r = rope::checkMethod(method, model); !r) return fail(r.error());
     if (maxPosition < 0 || maxPosition >= contextLength(method)) {
@@ -177,7 +177,7 @@ Result<AppliedCheck> TorchSession::verifyApplied(const PositionMethod& method, i
 }
 
 Result<rope::PositionTable> TorchSession::readBackTable(int layer, const PositionMethod& method, int first, int count) {
-    if (auto r = rope::checkMethod(method, methodModel(config())); !r) return fail(r.error());
+    if (auto r = rope::checkMethod(method, m_methodModel); !r) return fail(r.error());
     if (layer < 0 || layer >= config().numLayers) {
         return fail(ErrorCode::Usage, fmt::format("layer {} does not exist; the model has layers 0 to {}", layer,
                                                   config().numLayers - 1));

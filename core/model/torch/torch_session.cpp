@@ -39,13 +39,14 @@ at::Tensor indexTensor(const std::vector<std::int64_t>& values) {
 
 TorchSession::TorchSession(std::shared_ptr<const LoadedModel> model, int threads)
     : m_model(std::move(model)),
+      m_methodModel(methodModel(m_model->config)),
       m_threads(std::max(1, threads)),
       m_decoder(m_model->config, m_model->weights, m_workspace),
       m_tables(m_model->config, scalarType(m_model->type), m_model->weights.devices),
       m_cache(m_model->config, scalarType(m_model->type), m_model->weights.devices) {}
 
 Result<void> TorchSession::checkPass(const PositionMethod& method, std::size_t tokensInAll, bool cached) const {
-    if (auto r = rope::checkMethod(method, methodModel(config())); !r) return r;
+    if (auto r = rope::checkMethod(method, m_methodModel); !r) return r;
     // A GPU's memory is LibTorch's to count: what does not fit there is reported when it happens.
     if (!m_model->weights.devices.front().is_cpu()) return {};
     const auto paths = static_cast<std::size_t>(rope::methodCost(method).passes);
@@ -53,16 +54,8 @@ Result<void> TorchSession::checkPass(const PositionMethod& method, std::size_t t
                           m_model->type);
 }
 
-Result<void> TorchSession::checkOneAttention(const PositionMethod& method, const char* what) const {
-    const rope::MethodCost cost = rope::methodCost(method);
-    if (cost.passes == 1 && cost.attentionsPerLayer == 1) return {};
-    return fail(ErrorCode::Unsupported,
-                fmt::format("{} is defined for one attention per layer, and {} has {}; choose another method", what,
-                            method.text, std::max(cost.passes, cost.attentionsPerLayer)));
-}
-
 int TorchSession::contextLength(const PositionMethod& method) const {
-    return rope::contextLength(method, methodModel(config()));
+    return rope::contextLength(method, m_methodModel);
 }
 
 std::unique_ptr<AttentionStep> TorchSession::step(const PositionMethod& method,
@@ -220,24 +213,6 @@ Result<TextScore> TorchSession::scoreText(std::span<const TokenId> ids, const Po
     });
 }
 
-Result<AttentionProbe> TorchSession::attentionOfLastToken(std::span<const TokenId> prompt,
-                                                          std::span<const TokenSpan> spans,
-                                                          const PositionMethod& method, std::stop_token stop) {
-    if (auto r = checkIds(prompt, "prompt", config()); !r) return fail(r.error());
-    if (auto r = checkLength(prompt.size(), "prompt", contextLength(method)); !r) return fail(r.error());
-    if (auto r = checkSpans(spans, prompt.size()); !r) return fail(r.error());
-    if (auto r = checkOneAttention(method, "attention by position"); !r) return fail(r.error());
-    if (auto r = checkPass(method, prompt.size(), false); !r) return fail(r.error());
-    return computing("measuring attention", m_threads, [&]() -> Result<AttentionProbe> {
-        AttentionProbe probe;
-        (void)run(prompt, method, stop,
-                  [&](int, const at::Tensor& queries, const at::Tensor& keys, const AttentionRule& rule) {
-                      probeLastRow(queries, keys, rule, spans, probe);
-                  });
-        return probe;
-    });
-}
-
 Result<RepresentationComparison> TorchSession::compareRepresentations(std::span<const TokenId> prompt,
                                                                       const PositionMethod& reference,
                                                                       const PositionMethod& method,
@@ -245,7 +220,8 @@ Result<RepresentationComparison> TorchSession::compareRepresentations(std::span<
     if (auto r = checkIds(prompt, "prompt", config()); !r) return fail(r.error());
     if (auto r = checkLength(prompt.size(), "prompt", contextLength(method)); !r) return fail(r.error());
     for (const PositionMethod* checked : {&reference, &method}) {
-        if (auto r = checkOneAttention(*checked, "representation structure deviation"); !r) return fail(r.error());
+        if (auto r = rope::requireOneAttention(*checked, "representation structure deviation"); !r)
+            return fail(r.error());
         if (auto r = checkPass(*checked, prompt.size(), false); !r) return fail(r.error());
     }
     return computing("comparing representations", m_threads, [&]() -> Result<RepresentationComparison> {
@@ -281,7 +257,7 @@ Result<std::shared_ptr<const RepresentationReference>> TorchSession::referenceRe
     std::span<const TokenId> prompt, const PositionMethod& method, std::stop_token stop) {
     if (auto r = checkIds(prompt, "prompt", config()); !r) return fail(r.error());
     if (auto r = checkLength(prompt.size(), "prompt", contextLength(method)); !r) return fail(r.error());
-    if (auto r = checkOneAttention(method, "representation structure deviation"); !r) return fail(r.error());
+    if (auto r = rope::requireOneAttention(method, "representation structure deviation"); !r) return fail(r.error());
     if (auto r = checkPass(method, prompt.size(), false); !r) return fail(r.error());
     return computing("keeping representations", m_threads,
                      [&]() -> Result<std::shared_ptr<const RepresentationReference>> {
@@ -310,7 +286,7 @@ Result<std::vector<PromptProbe>> TorchSession::probePrompts(std::span<const Prob
         if (auto r = checkProbedPrompt(item, method); !r) return fail(r.error());
         tokensInAll += item.prompt.size();
     }
-    if (auto r = checkOneAttention(method, "attention by position"); !r) return fail(r.error());
+    if (auto r = rope::requireOneAttention(method, "attention by position"); !r) return fail(r.error());
     if (auto r = checkPass(method, tokensInAll, false); !r) return fail(r.error());
     return computing("probing prompts", m_threads, [&]() -> Result<std::vector<PromptProbe>> {
         std::vector<std::span<const TokenId>> prompts;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -58,11 +59,9 @@ class TorchSession final : public ModelSession {
     [[nodiscard]] const ModelConfig& config() const { return m_model->config; }
     /// The method fits the model, and this many tokens its context and the machine's memory.
     [[nodiscard]] Result<void> checkPass(const PositionMethod& method, std::size_t tokensInAll, bool cached) const;
-    /// The method has one attention per layer and one pass (`what` names the measurement).
-    [[nodiscard]] Result<void> checkOneAttention(const PositionMethod& method, const char* what) const;
     [[nodiscard]] Result<void> checkProbedPrompt(const ProbedPrompt& item, const PositionMethod& method) const;
     [[nodiscard]] int contextLength(const PositionMethod& method) const;
-    /// The step of a pass over `segments` of one path; `promptTokens`: of each, unset where all of it is prompt.
+    /// The step of a pass; `decidingRows` as in StepContext.
     [[nodiscard]] std::unique_ptr<AttentionStep> step(const PositionMethod& method,
                                                       std::span<const RotatedSequence> sequences,
                                                       std::span<const std::int64_t> decidingRows,
@@ -70,8 +69,15 @@ class TorchSession final : public ModelSession {
     /// Runs one prompt through all layers, for methods with one path.
     [[nodiscard]] PackedTokens run(std::span<const TokenId> ids, const PositionMethod& method,
                                    const std::stop_token& stop, const AttentionObserver& observer = {});
-    /// Prompts on their way: `deciding` as in StepContext, `rows` of one path's packed rows that are wanted (undefined:
-    /// all).
+    /// Adds what it sees of a layer to the probe.
+    using LayerProbe = std::function<void(const at::Tensor& queries, const at::Tensor& keys, const AttentionRule& rule,
+                                          AttentionProbe& probe)>;
+    /// What the two measurements of a prompt's attention have in common.
+    [[nodiscard]] Result<AttentionProbe> probeLayers(std::span<const TokenId> prompt, std::span<const TokenSpan> spans,
+                                                     const PositionMethod& method, const std::stop_token& stop,
+                                                     const LayerProbe& probeLayer);
+    /// Prompts on their way: `decidingRows` as in StepContext, `rows` of one path's packed rows that are wanted
+    /// (undefined: all).
     struct PathRequest {
         std::span<const std::span<const TokenId>> prompts;
         std::vector<std::int64_t> decidingRows;
@@ -87,6 +93,7 @@ class TorchSession final : public ModelSession {
     [[nodiscard]] at::Tensor combinedRows(const at::Tensor& hidden, const PositionMethod& method) const;
 
     std::shared_ptr<const LoadedModel> m_model;
+    const rope::MethodModel m_methodModel;
     int m_threads;
     Workspace m_workspace;
     Decoder m_decoder;
