@@ -57,8 +57,7 @@ MoiceStep::MoiceStep(const rope::PositionMethod& method, const StepContext& cont
     : m_method(method), m_tables(context.tables), m_weights(std::move(weights)) {
     for (const RotatedSequence& sequence : context.sequences)
         m_longest.length = std::max(m_longest.length, sequence.length);
-    // Begins a pass; its tables are the first base's.
-    (void)m_tables.forLayers(method, std::span(&m_longest, 1));
+    m_tables.beginPass();
 }
 
 void MoiceStep::attend(const LayerAttention& layer) {

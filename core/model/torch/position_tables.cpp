@@ -15,10 +15,15 @@ PositionTables::PositionTables(const ModelConfig& config, at::ScalarType type, s
       m_devices(std::move(devices)),
       m_maxTables(maxTables) {}
 
-std::vector<LayerTables> PositionTables::forLayers(const rope::PositionMethod& method,
-                                                   std::span<const RotatedSequence> sequences) {
+void PositionTables::beginPass() {
     ++m_clock;
     m_embeddings.clear();
+    m_embeddingOf.clear();
+}
+
+std::vector<LayerTables> PositionTables::forLayers(const rope::PositionMethod& method,
+                                                   std::span<const RotatedSequence> sequences) {
+    beginPass();
     const std::int64_t longest = std::max_element(sequences.begin(), sequences.end(), [](const auto& a, const auto& b) {
                                      return a.length < b.length;
                                  })->length;
@@ -56,16 +61,19 @@ const PositionTables::Embedding& PositionTables::embedding(const rope::PositionM
                                                            const RotatedSequence& sequence) {
     const bool sliding = m_config.slidingRope && m_config.slides(layer);
     const auto length = static_cast<int>(sequence.length);
+    EmbeddingKey key{sliding, sequence.path, length, method.divisors.empty() ? 0 : layer};
+    const Embedding*& known = m_embeddingOf[key];
+    if (known) return *known;
     const rope::RopeConfig rope = rope::methodRope(method, m_model, sliding, sequence.path);
-    const EmbeddingKey key{sliding, sequence.path, rope::lengthVariant(rope, length),
-                           method.divisors.empty() ? 0 : layer};
+    key.length = rope::lengthVariant(rope, length);
     const auto [found, isNew] = m_embeddings.try_emplace(key);
     if (isNew) {
         const bool oneLength = rope.type == rope::RopeConfig::Type::Dynamic && length > rope.originalContext;
         found->second = {rope::methodFrequencies(method, m_model, layer, sliding, length, sequence.path),
                          rope.attentionFactor, oneLength};
     }
-    return found->second;
+    known = &found->second;
+    return *known;
 }
 
 const RotaryTable& PositionTables::table(const Embedding& embedding, int layer, std::int64_t length, double scale) {

@@ -51,8 +51,11 @@ class PositionTables {
     [[nodiscard]] std::vector<LayerTables> forLayers(const rope::PositionMethod& method,
                                                      std::span<const RotatedSequence> sequences);
 
+    /// Begins a pass that asks for its tables one by one; forLayers begins one by itself.
+    void beginPass();
+
     /// A table of one layer with `scale` in place of the method's own scales: for methods that choose scales by content
-    /// and for experts. Belongs to the pass of the latest forLayers.
+    /// and for experts. Belongs to the pass that began last.
     [[nodiscard]] RotaryTable forScale(const rope::PositionMethod& method, int layer, const RotatedSequence& sequence,
                                        double scale);
 
@@ -79,7 +82,8 @@ class PositionTables {
     /// What the embeddings of a pass depend on.
     struct EmbeddingKey {
         bool sliding = false;
-        int path = 0, variant = 0;
+        int path = 0;
+        int length = 0;    ///< the sequence's, or in m_embeddings its rope::lengthVariant
         int divisors = 0;  ///< row
         auto operator<=>(const EmbeddingKey&) const = default;
     };
@@ -96,7 +100,8 @@ class PositionTables {
     std::vector<at::Device> m_devices;
     std::size_t m_maxTables;
     std::uint64_t m_clock = 0;
-    std::map<EmbeddingKey, Embedding> m_embeddings;  ///< of this pass
+    std::map<EmbeddingKey, Embedding> m_embeddings;          ///< of this pass, by variant
+    std::map<EmbeddingKey, const Embedding*> m_embeddingOf;  ///< of this pass, by length: asked for by every layer
     std::map<Key, Entry> m_tables;
 };
 
