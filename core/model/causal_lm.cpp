@@ -44,6 +44,10 @@ std::string computeTypeName(ComputeType type) {
     return "float32";
 }
 
+bool sharesPrefixes(const PositionMethod& method) {
+    return !rope::methodCost(method).onePrompt;
+}
+
 std::int64_t estimateActivationBytes(const ModelConfig& config, ComputeType type, int tokens, int layers,
                                      bool withHead) {
     const double queries = double(config.numHeads) * config.headDim;

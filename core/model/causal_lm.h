@@ -13,15 +13,12 @@
 #include "core/base/result.h"
 #include "core/model/formats/weight_source.h"
 #include "core/model/model_config.h"
+#include "core/model/session_values.h"
 #include "core/rope/position_method.h"
 #include "core/text/tokenizer.h"
 
 /// A running causal language model. No LibTorch type appears here; core/model/torch implements it.
 namespace lpes::model {
-
-using rope::LayerScales;
-using rope::PositionMethod;
-using text::TokenId;
 
 /// "auto", "float32", "bfloat16" or "float16", which loading refuses on a CPU: it is ten times slower there.
 [[nodiscard]] Result<std::optional<ComputeType>> parseComputeType(const std::string& text);
@@ -42,86 +39,6 @@ struct LoadOptions {
     Residency residency = Residency::Automatic;
 };
 
-/// A prompt and the answer that is scored after it, in one prefill (teacher forcing, methods.md §2).
-struct ScoredPrompt {
-    std::vector<TokenId> prompt;
-    std::vector<TokenId> answer;  ///< at least one id
-};
-
-struct AnswerScore {
-    std::vector<double> logProbs;  ///< natural log-probability of each answer id given everything before it
-    bool allArgmax = false;        ///< every answer id has the highest logit (`strict`); a tie goes to the lower id
-    double meanNll = 0.0;          ///< −mean(logProbs)
-};
-
-struct TopToken {
-    TokenId id = 0;
-    double logProb = 0.0;
-};
-
-struct TextScore {
-    std::vector<double> logProbs;    ///< of ids[1…], one fewer than ids
-    std::vector<TokenId> argmax;     ///< highest logit after each of ids[0 … n−1]
-    std::vector<TopToken> topAtEnd;  ///< after the last id, best first
-};
-
-/// Result of reading back what a running model really uses (conventions.md §1, rank 1).
-struct AppliedCheck {
-    bool verified = false;
-    double maxAbsError = 0.0;  ///< largest |table − expectation| over layers, positions and frequencies
-    int worstLayer = -1;
-    std::vector<int> probedPositions;
-};
-
-struct TokenSpan {
-    int begin = 0, end = 0;  ///< token indices, end exclusive
-};
-/// A prompt's attention, reduced to spans of tokens while it is computed: O(T) memory. With A_{t,k} the softmax's share
-/// that query t gives to key k (0 for a key that it does not see), mean over heads, tokens counted from 0 (methods.md
-/// §4):
-///   attentionOfLastToken   share = Σ_{k in span} A_{T−1,k}                 all tokens together: 1
-///   attentionOfAllTokens   share = Σ_{k in span} α_k,  α_k = (1/(T−k)) · Σ_{t ≥ k} A_{t,k}   (Gu et al., the measure
-///                          of attention sinks). The mean runs over every later query, also over those whose sliding
-///                          window hides the key. Σ_k (T−k)·α_k = T; the shares themselves add up to no fixed number.
-struct AttentionProbe {
-    std::vector<std::vector<double>> shareByLayer;  ///< [L][spans]
-    std::vector<double> sinkByLayer;                ///< [L] of token 0 alone
-};
-
-/// ∂(mean answer NLL)/∂s_h.
-struct ScaleGradient {
-    double meanNll = 0.0;
-    std::vector<double> gradient;  ///< [L]
-};
-
-/// How like two sets of hidden states are, layer by layer (methods.md §4). One entry per layer: output of layer h
-/// before the final norm; rows are the prompt's tokens without token 0 and without sink tokens.
-struct RepresentationComparison {
-    std::vector<double> deviation;  ///< 1 − linear CKA
-    std::vector<double> rsa;        ///< Spearman of the upper triangles of the 1−cosine distance matrices
-    std::vector<double> meanCosine;
-};
-
-/// Hidden states of one prompt after every layer, kept so that those under other scales can be compared with them again
-/// and again without another pass. Opaque and immutable; only for sessions of the model that made it.
-class RepresentationReference {
-  public:
-    virtual ~RepresentationReference() = default;
-    [[nodiscard]] virtual int promptTokens() const = 0;
-    [[nodiscard]] virtual std::int64_t bytes() const = 0;
-};
-
-/// Attention and deviation of one prompt out of a single pass: what the editor shows while a curve is dragged.
-struct ProbedPrompt {
-    std::vector<TokenId> prompt;
-    std::vector<TokenSpan> spans;
-    std::shared_ptr<const RepresentationReference> reference;  ///< null: attention only
-};
-struct PromptProbe {
-    AttentionProbe attention;
-    std::vector<double> deviation;  ///< [L] 1 − linear CKA to the reference; empty without one
-};
-
 /// What one thread works with: scratch, position tables per distinct scale, KV cache. thread-compatible: one owner at a
 /// time; several sessions of one model run at the same time. Every call that computes checks `stop` at each layer and
 /// answers Cancelled through `stopped()`.
@@ -138,7 +55,8 @@ class ModelSession {
     /// than the context under the method, OutOfMemory. Failed with message kStoppedMessage when stopped.
     [[nodiscard]] virtual Result<std::vector<AnswerScore>> scoreAnswers(std::span<const ScoredPrompt> batch,
                                                                         const PositionMethod& method,
-                                                                        std::stop_token stop = {}) = 0;
+                                                                        std::stop_token stop = {},
+                                                                        const ScoreOptions& options = {}) = 0;
 
     /// Log-probability of every token of a text. Logits are reduced in row blocks, never [T, V] at once.
     [[nodiscard]] virtual Result<TextScore> scoreText(std::span<const TokenId> ids, const PositionMethod& method,
@@ -193,8 +111,23 @@ class ModelSession {
                                                              std::stop_token stop = {}) = 0;
     /// Tokens whose keys and values are cached (0 after the method changed).
     [[nodiscard]] virtual int cachedTokens() const = 0;
+    /// Forgets all but the first `tokens` of the sequence, so that a prompt with the same beginning is read on from
+    /// there: the next `advance` completes a new prompt. The cache is dropped (cachedTokens() = 0), and the beginning
+    /// is read again with the rest, where it depends on more than the beginning: under a method that reads the prompt's
+    /// attention (Ms-PoE), and where a sequence of `tokens` has other frequencies than the longer one had (dynamic NTK,
+    /// LongRoPE's switch). Usage for fewer than none or more than there are.
+    [[nodiscard]] virtual Result<void> rewind(int tokens) = 0;
     /// Forgets sequence and cache.
     virtual void resetSequence() = 0;
+
+    /// Greedy answers to several prompts, decoded together: each step reads the weights once for all answers that are
+    /// not complete. Each has a cache of its own for as long as the call takes; the sequence above is left alone. Among
+    /// equal logits the lower id is taken. As one prompt after the other within rounding. Usage for no prompts, an
+    /// empty one or an id outside the vocabulary, or fewer than one new token; BadInput for a prompt longer than the
+    /// context under the method (one that fills it gets an empty answer), OutOfMemory.
+    [[nodiscard]] virtual Result<std::vector<GeneratedAnswer>> generateAnswers(
+        std::span<const std::vector<TokenId>> prompts, const PositionMethod& method, const GenerateOptions& options,
+        std::stop_token stop = {}) = 0;
 
     /// Applies `method` to this session's tables, reads the cos/sin of every layer (head, path, expert, ratio) back
     /// from the tensors that the layers use, and compares them with rope::positionTable, at early and late positions up

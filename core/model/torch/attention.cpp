@@ -119,7 +119,7 @@ void causalAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
     const AttentionWay way = wayFor(q);
     std::vector<AttentionPart> blocked;
     for (const AttentionPart& part : parts) {
-        if (way != AttentionWay::LibTorch && part.queries >= kFewestBlockQueries) {
+        if (way != AttentionWay::LibTorch && (part.continues || part.queries >= kFewestBlockQueries)) {
             blocked.push_back(part);
             continue;
         }

@@ -17,7 +17,7 @@ namespace lpes::model {
 /// has no way to say the rule):
 ///   bfloat16, at least 16 queries, with AMX, D ≤ 256            tileAttention
 ///   bfloat16, at least 16 queries, with AVX512-BF16, even D     blockAttention
-///   fewer than 16 queries (decoding)  row by row, RowKernels::attend
+///   fewer than 16 queries (decoding; in bfloat16 not those that go on with a prompt)  row by row, RowKernels::attend
 ///   a soft cap, or a window that hides keys   matmul–softmax–matmul in float32, blocks of queries against the keys
 ///                             that they see, so that memory is O(T + window)
 ///   everything else           LibTorch's fused attention per part

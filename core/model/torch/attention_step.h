@@ -18,6 +18,10 @@ namespace lpes::model {
 /// A sequence's rows in a packed batch.
 struct Segment {
     std::int64_t begin = 0, length = 0;
+    /// The segment ahead of it that has the keys and values of the tokens before its first position; −1: the cache has
+    /// them, or there are none.
+    std::int64_t continues = -1;
+    std::size_t slot = 0, path = 0;  ///< of the cache: a sequence, and the method's path
 };
 
 /// What a probe sees of a layer: queries [H, N, D] and keys [K, S, D] after rotation, and what the layer does with
@@ -33,7 +37,6 @@ struct LayerAttention {
     std::span<const Segment> segments;        ///< of N rows
     std::span<const std::int32_t> positions;  ///< [N]
     KvCache* cache = nullptr;                 ///< keys and values are appended behind `positions`; else forgotten
-    std::size_t firstCopy = 0;                ///< segment i is copy firstCopy + i of the cache
     AttentionRule rule;
     at::Tensor out;  ///< [N, H·D], to be filled
     Workspace& workspace;
@@ -64,7 +67,8 @@ struct StepContext {
     std::span<const RotatedSequence> sequences;  ///< one per segment
     /// [segments] the row, counted from its segment's begin, whose attention decides (Ms-PoE): the prompt's last token
     std::span<const std::int64_t> decidingRows;
-    ChosenRatios* kept = nullptr;                    ///< of the one sequence in the cache; filled when it is empty
+    /// [segments] of the sequences in the cache, filled where empty; or none
+    std::span<ChosenRatios* const> kept = {};
     std::shared_ptr<const MoiceWeights> moice = {};  ///< of a method with routers
 };
 

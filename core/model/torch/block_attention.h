@@ -15,6 +15,9 @@ namespace lpes::model {
 struct AttentionPart {
     std::int64_t queryBegin = 0, queries = 0;
     std::int64_t keyBegin = 0, keys = 0;
+    /// Its queries go on with a prompt of the same pass, and are computed as they would be among that prompt's rows,
+    /// however few they are.
+    bool continues = false;
 };
 
 /// Buffers of blockAttention and tileAttention, used again from layer to layer. thread-compatible.

@@ -13,22 +13,32 @@
 
 namespace lpes::model {
 
-PackedTokens Decoder::embed(std::span<const std::span<const text::TokenId>> prompts, int firstPosition,
-                            std::int64_t paths) const {
+PackedTokens Decoder::embed(std::span<const text::TokenId> prompt) const {
+    const PackedPrompt whole{prompt};
+    return embed(std::span(&whole, 1));
+}
+
+PackedTokens Decoder::embed(std::span<const PackedPrompt> prompts, std::int64_t paths, std::int64_t firstPath) const {
     PackedTokens tokens;
     std::vector<std::int64_t> ids;
-    for (const auto& prompt : prompts) {
-        tokens.segments.push_back({static_cast<std::int64_t>(ids.size()), static_cast<std::int64_t>(prompt.size())});
-        for (std::size_t i = 0; i < prompt.size(); ++i) {
-            ids.push_back(prompt[i]);
-            tokens.positions.push_back(firstPosition + static_cast<std::int32_t>(i));
+    for (const PackedPrompt& prompt : prompts) {
+        tokens.segments.push_back({std::ssize(ids), std::ssize(prompt.ids), prompt.continues, prompt.slot,
+                                   static_cast<std::size_t>(firstPath)});
+        for (std::size_t i = 0; i < prompt.ids.size(); ++i) {
+            ids.push_back(prompt.ids[i]);
+            tokens.positions.push_back(prompt.firstPosition + static_cast<std::int32_t>(i));
         }
     }
     const std::vector<Segment> once = tokens.segments;
     const std::vector<std::int32_t> positions = tokens.positions;
     for (tokens.sharedBy = 1; tokens.sharedBy < paths; ++tokens.sharedBy) {
-        const auto offset = static_cast<std::int64_t>(tokens.positions.size());
-        for (const Segment& segment : once) tokens.segments.push_back({offset + segment.begin, segment.length});
+        const std::int64_t rows = std::ssize(tokens.positions), segments = std::ssize(tokens.segments);
+        for (Segment segment : once) {
+            segment.begin += rows;
+            segment.path += static_cast<std::size_t>(tokens.sharedBy);
+            if (segment.continues >= 0) segment.continues += segments;
+            tokens.segments.push_back(segment);
+        }
         tokens.positions.insert(tokens.positions.end(), positions.begin(), positions.end());
     }
     tokens.hidden =
@@ -107,8 +117,8 @@ void Decoder::runLayer(int layer, PackedTokens& tokens, AttentionStep& step, KvC
 
     const auto all = static_cast<std::int64_t>(tokens.positions.size());
     const at::Tensor attended = take(Workspace::kAttended, {all, heads * headDim});
-    step.attend({m_config, layer, q, k, v, tokens.segments, tokens.positions, cache, tokens.firstCopy,
-                 attentionRule(m_config, layer), attended, m_workspace, observer});
+    step.attend({m_config, layer, q, k, v, tokens.segments, tokens.positions, cache, attentionRule(m_config, layer),
+                 attended, m_workspace, observer});
     if (tokens.sharedBy > 1) {
         // From here on every path has rows of its own.
         tokens.hidden = tokens.hidden.repeat({tokens.sharedBy, 1});

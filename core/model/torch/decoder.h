@@ -10,6 +10,7 @@
 #include "core/model/model_config.h"
 #include "core/model/torch/attention_step.h"
 #include "core/model/torch/decoder_weights.h"
+#include "core/model/torch/shared_prefixes.h"
 #include "core/model/torch/workspace.h"
 
 namespace lpes::model {
@@ -22,7 +23,6 @@ struct PackedTokens {
     at::Tensor pending;                   ///< [N, E] still to be added to hidden; undefined when there is nothing
     /// Before the first attention all paths of a method have the same rows: hidden is [N / sharedBy, E] there.
     std::int64_t sharedBy = 1;
-    std::size_t firstCopy = 0;  ///< the cache's copy of the first segment
 };
 
 /// What layer `layer` does with its scores.
@@ -35,15 +35,17 @@ class Decoder {
     Decoder(const ModelConfig& config, const DecoderWeights& weights, Workspace& workspace)
         : m_config(config), m_weights(weights), m_workspace(workspace) {}
 
-    /// Embeds the tokens; positions start at `firstPosition` in each segment. `paths` copies of all prompts, one behind
-    /// the other.
-    [[nodiscard]] PackedTokens embed(std::span<const std::span<const text::TokenId>> prompts, int firstPosition,
-                                     std::int64_t paths = 1) const;
+    /// Embeds the tokens; each prompt becomes a segment. `paths` copies of all prompts, one behind the other, for the
+    /// method's paths from `firstPath` on.
+    [[nodiscard]] PackedTokens embed(std::span<const PackedPrompt> prompts, std::int64_t paths = 1,
+                                     std::int64_t firstPath = 0) const;
+    /// One prompt from its beginning.
+    [[nodiscard]] PackedTokens embed(std::span<const text::TokenId> prompt) const;
 
     /// One layer; hidden + pending is the layer's output afterwards (call `settle` to look at it, and before other
-    /// tokens use the same workspace: the sum is left to the next layer's norm). With a cache each segment has a copy
-    /// of it, its keys and values are appended behind the `firstPosition` tokens that it holds. `rows` (optional, [R]
-    /// int64): only these rows are needed afterwards; hidden becomes [R, E]. For the last layer.
+    /// tokens use the same workspace: the sum is left to the next layer's norm). With a cache each segment's keys and
+    /// values are appended behind the tokens that its slot holds. `rows` (optional, [R] int64): only these rows are
+    /// needed afterwards; hidden becomes [R, E]. For the last layer.
     void runLayer(int layer, PackedTokens& tokens, AttentionStep& step, KvCache* cache = nullptr,
                   const at::Tensor& rows = {}, const AttentionObserver& observer = {}) const;
 

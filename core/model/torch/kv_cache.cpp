@@ -15,13 +15,14 @@ KvCache::KvCache(const ModelConfig& config, at::ScalarType type, std::vector<at:
       m_keys(static_cast<std::size_t>(config.numLayers)),
       m_values(static_cast<std::size_t>(config.numLayers)) {}
 
-void KvCache::setCopies(int keyCopies, int valueCopies) {
+void KvCache::setCopies(int keyCopies, int valueCopies, std::size_t slots) {
     const auto keys = static_cast<std::size_t>(keyCopies), values = static_cast<std::size_t>(valueCopies);
-    if (keys == m_keyCopies && values == m_valueCopies) return;
+    if (keys == m_keyCopies && values == m_valueCopies && slots == m_slots) return;
     m_keyCopies = keys;
     m_valueCopies = values;
-    m_keys.assign(m_devices.size() * keys, at::Tensor());
-    m_values.assign(m_devices.size() * values, at::Tensor());
+    m_slots = slots;
+    m_keys.assign(m_devices.size() * slots * keys, at::Tensor());
+    m_values.assign(m_devices.size() * slots * values, at::Tensor());
     m_room = 0;
 }
 
@@ -30,7 +31,7 @@ void KvCache::reserve(int tokens, int keep, int contextLength) {
     const int room = std::max(tokens, std::min(contextLength, std::max(256, m_room + m_room / 2)));
     const auto grow = [&](std::vector<at::Tensor>& held, std::size_t copies) {
         for (std::size_t i = 0; i < held.size(); ++i) {
-            const at::TensorOptions options = at::TensorOptions(m_type).device(m_devices[i / copies]);
+            const at::TensorOptions options = at::TensorOptions(m_type).device(m_devices[i / (m_slots * copies)]);
             at::Tensor fresh = at::empty({m_kvHeads, room, m_headDim}, options);
             if (keep > 0) fresh.narrow(1, 0, keep).copy_(held[i].narrow(1, 0, keep));
             held[i] = std::move(fresh);
@@ -39,6 +40,19 @@ void KvCache::reserve(int tokens, int keep, int contextLength) {
     grow(m_keys, m_keyCopies);
     grow(m_values, m_valueCopies);
     m_room = room;
+}
+
+void KvCache::copyBeginning(std::size_t from, std::size_t to, int tokens) {
+    const auto copy = [&](std::vector<at::Tensor>& held, std::size_t copies) {
+        for (std::size_t layer = 0; layer < m_devices.size(); ++layer) {
+            for (std::size_t i = 0; i < copies; ++i) {
+                const at::Tensor& source = held[(layer * m_slots + from) * copies + i];
+                held[(layer * m_slots + to) * copies + i].narrow(1, 0, tokens).copy_(source.narrow(1, 0, tokens));
+            }
+        }
+    };
+    copy(m_keys, m_keyCopies);
+    copy(m_values, m_valueCopies);
 }
 
 void KvCache::clear() {

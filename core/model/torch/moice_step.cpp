@@ -61,37 +61,21 @@ MoiceStep::MoiceStep(const rope::PositionMethod& method, const StepContext& cont
 }
 
 void MoiceStep::attend(const LayerAttention& layer) {
-    const std::int64_t heads = layer.config.numHeads, kvHeads = layer.config.numKvHeads, headDim = layer.config.headDim;
+    const std::int64_t heads = layer.config.numHeads, headDim = layer.config.headDim;
     const std::int64_t count = layer.out.size(0);
     const int topK = m_weights->routers->topK;
     Workspace& workspace = layer.workspace;
     const at::TensorOptions options = layer.q.options();
-    const std::int64_t past = layer.cache ? layer.positions.front() : 0;
-    std::vector<AttentionPart> parts;
-    if (layer.cache) {
-        parts.push_back({0, count, 0, past + count});
-    } else {
-        for (const Segment& segment : layer.segments)
-            parts.push_back({segment.begin, segment.length, segment.begin, segment.length});
-    }
     const at::Tensor queries = workspace.take(Workspace::kQ, {heads, count, headDim}, options);
-    const at::Tensor values = layer.cache ? layer.cache->values(layer.layer).narrow(1, 0, past + count)
-                                          : workspace.take(Workspace::kV, {kvHeads, count, headDim}, options);
+    const PackedKeys packed(layer.segments, layer.positions);
     const std::size_t experts = m_weights->experts.size();
     at::Tensor mixed, shares;
     for (std::size_t expert = 0; expert < experts; ++expert) {
-        RotatedSequence sequence = m_longest;
-        sequence.path = m_weights->experts[expert];
-        const at::Tensor keys = layer.cache ? layer.cache->keys(layer.layer, expert).narrow(1, 0, past + count)
-                                            : workspace.take(Workspace::kK, {kvHeads, count, headDim}, options);
+        const Rotated rotated = rotate(layer, packed, expert, queries);
         const bool first = expert == 0;
-        kernels::rotateAndSplit(layer.q, layer.k, first ? layer.v : layer.v.narrow(1, 0, 0),
-                                m_tables.forScale(m_method, layer.layer, sequence, 1.0), layer.positions, queries,
-                                keys.narrow(1, past, count),
-                                first ? values.narrow(1, past, count) : values.narrow(0, 0, 0));
         if (experts == 1) {
-            causalAttention(queries, keys, values, parts, layer.rule, layer.out, workspace.attention());
-            if (layer.observer) layer.observer(layer.layer, queries, keys, layer.rule);
+            attendExpert(layer, packed, rotated, queries, layer.out);
+            if (layer.observer) layer.observer(layer.layer, queries, rotated.keys.front(), layer.rule);
             return;
         }
         if (first) {
@@ -104,10 +88,71 @@ void MoiceStep::attend(const LayerAttention& layer) {
         // Few tokens may all pass an expert by; of many, hardly.
         if (count == 1 && !share.any().item<bool>()) continue;
         const at::Tensor attended = workspace.take(Workspace::kExpert, {count, heads * headDim}, options);
-        causalAttention(queries, keys, values, parts, layer.rule, attended, workspace.attention());
+        attendExpert(layer, packed, rotated, queries, attended);
         mixed.addcmul_(attended.view({count, heads, headDim}).to(at::kFloat), share);
     }
     layer.out.copy_(mixed.view({count, heads * headDim}));
+}
+
+MoiceStep::Rotated MoiceStep::rotate(const LayerAttention& layer, const PackedKeys& packed, std::size_t expert,
+                                     const at::Tensor& queries) {
+    RotatedSequence sequence = m_longest;
+    sequence.path = m_weights->experts[expert];
+    const RotaryTable table = m_tables.forScale(m_method, layer.layer, sequence, 1.0);
+    // All experts share the values: the first one puts them where they belong.
+    const bool first = expert == 0;
+    const auto rotateRows = [&](const Segment& rows, const at::Tensor& keys, const at::Tensor& values) {
+        const auto taken = [&](const at::Tensor& all) { return all.narrow(0, rows.begin, rows.length); };
+        kernels::rotateAndSplit(
+            taken(layer.q), taken(layer.k), first ? taken(layer.v) : taken(layer.v).narrow(1, 0, 0), table,
+            layer.positions.subspan(static_cast<std::size_t>(rows.begin), static_cast<std::size_t>(rows.length)),
+            queries.narrow(1, rows.begin, rows.length), keys, first ? values : values.narrow(0, 0, 0));
+    };
+    Rotated result;
+    if (layer.cache) {
+        for (std::size_t i = 0; i < layer.segments.size(); ++i) {
+            const Segment& segment = layer.segments[i];
+            const std::int64_t length = packed.parts[i].keys, past = length - segment.length;
+            result.keys.push_back(layer.cache->keys(layer.layer, segment.slot, expert).narrow(1, 0, length));
+            result.values.push_back(layer.cache->values(layer.layer, segment.slot).narrow(1, 0, length));
+            rotateRows(segment, result.keys.back().narrow(1, past, segment.length),
+                       result.values.back().narrow(1, past, segment.length));
+        }
+        return result;
+    }
+    const std::int64_t kvHeads = layer.config.numKvHeads, headDim = layer.config.headDim;
+    const auto room = [&](Workspace::Slot slot) {
+        return layer.workspace.take(slot, {kvHeads, packed.rows, headDim}, layer.q.options());
+    };
+    result = {{room(Workspace::kK)}, {room(Workspace::kV)}};
+    const at::Tensor& keys = result.keys.front();
+    const at::Tensor& values = result.values.front();
+    if (packed.rows == layer.out.size(0)) {
+        rotateRows({0, packed.rows}, keys, values);
+        return result;
+    }
+    for (std::size_t i = 0; i < layer.segments.size(); ++i) {
+        rotateRows(layer.segments[i], packed.own(keys, i), packed.own(values, i));
+        packed.fetchBeginning(keys, layer.segments, i);
+        if (first) packed.fetchBeginning(values, layer.segments, i);
+    }
+    return result;
+}
+
+void MoiceStep::attendExpert(const LayerAttention& layer, const PackedKeys& packed, const Rotated& rotated,
+                             const at::Tensor& queries, const at::Tensor& out) {
+    if (!layer.cache) {
+        causalAttention(queries, rotated.keys.front(), rotated.values.front(), packed.parts, layer.rule, out,
+                        layer.workspace.attention());
+        return;
+    }
+    for (std::size_t i = 0; i < layer.segments.size(); ++i) {
+        const Segment& segment = layer.segments[i];
+        const AttentionPart part{0, segment.length, 0, packed.parts[i].keys};
+        causalAttention(queries.narrow(1, segment.begin, segment.length), rotated.keys[i], rotated.values[i],
+                        std::span(&part, 1), layer.rule, out.narrow(0, segment.begin, segment.length),
+                        layer.workspace.attention());
+    }
 }
 
 }  // namespace lpes::model

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/model/torch/attention_step.h"
+#include "core/model/torch/packed_keys.h"
 
 namespace lpes::model {
 
@@ -42,6 +43,15 @@ class MoiceStep final : public AttentionStep {
     void attend(const LayerAttention& layer) override;
 
   private:
+    /// Keys [K, S, D] of one expert and the values: of each segment with a cache, else of all together.
+    struct Rotated {
+        std::vector<at::Tensor> keys, values;
+    };
+    [[nodiscard]] Rotated rotate(const LayerAttention& layer, const PackedKeys& packed, std::size_t expert,
+                                 const at::Tensor& queries);
+    static void attendExpert(const LayerAttention& layer, const PackedKeys& packed, const Rotated& rotated,
+                             const at::Tensor& queries, const at::Tensor& out);
+
     const rope::PositionMethod& m_method;
     PositionTables& m_tables;
     RotatedSequence m_longest;

@@ -25,7 +25,7 @@ MsPoeStep::MsPoeStep(const rope::PositionMethod& method, const StepContext& cont
       m_own(context.tables.forLayers(method, context.sequences)),
       m_sequences(context.sequences.begin(), context.sequences.end()),
       m_decidingRows(context.decidingRows.begin(), context.decidingRows.end()),
-      m_kept(context.kept) {}
+      m_kept(context.kept.begin(), context.kept.end()) {}
 
 bool MsPoeStep::alike(int layer) const {
     return !m_method.msPoe->applies(layer) && m_own[static_cast<std::size_t>(layer)].sequences == 1;
@@ -63,31 +63,32 @@ std::vector<double> MsPoeStep::scores(const LayerAttention& layer, std::size_t s
     return result;
 }
 
-void MsPoeStep::prepare(const LayerAttention& layer) {
+std::vector<double> MsPoeStep::choose(const LayerAttention& layer, std::size_t sequence) const {
     const rope::MsPoe& msPoe = *m_method.msPoe;
-    if (!msPoe.applies(layer.layer)) return;
-    const auto index = static_cast<std::size_t>(layer.layer);
-    if (m_kept && !m_kept->byLayer.empty() && !m_kept->byLayer[index].empty()) {
-        m_ratios.assign(1, m_kept->byLayer[index]);
-        return;
+    const std::vector<double> byHead = scores(layer, sequence);
+    if (msPoe.groupRatio != rope::MethodPart::GroupRatio::Mean) {
+        return rope::msPoeHeadRatios(byHead, msPoe.ratios, msPoe.variant);
     }
-    const auto heads = static_cast<std::size_t>(layer.config.numHeads);
+    const std::size_t heads = byHead.size(), kvHeads = msPoe.ratios.size(), group = heads / kvHeads;
+    std::vector<double> means(kvHeads);
+    for (std::size_t head = 0; head < heads; ++head) means[head / group] += byHead[head] / static_cast<double>(group);
+    return spread(rope::msPoeHeadRatios(means, msPoe.ratios, msPoe.variant), heads);
+}
+
+void MsPoeStep::prepare(const LayerAttention& layer) {
+    if (!m_method.msPoe->applies(layer.layer)) return;
+    const auto index = static_cast<std::size_t>(layer.layer);
     m_ratios.clear();
     for (std::size_t sequence = 0; sequence < layer.segments.size(); ++sequence) {
-        std::vector<double> byHead = scores(layer, sequence);
-        if (msPoe.groupRatio == rope::MethodPart::GroupRatio::Mean) {
-            const std::size_t kvHeads = msPoe.ratios.size(), group = heads / kvHeads;
-            std::vector<double> means(kvHeads);
-            for (std::size_t head = 0; head < heads; ++head)
-                means[head / group] += byHead[head] / static_cast<double>(group);
-            m_ratios.push_back(spread(rope::msPoeHeadRatios(means, msPoe.ratios, msPoe.variant), heads));
-        } else {
-            m_ratios.push_back(rope::msPoeHeadRatios(byHead, msPoe.ratios, msPoe.variant));
+        if (m_kept.empty()) {
+            m_ratios.push_back(choose(layer, sequence));
+            continue;
         }
+        std::vector<std::vector<double>>& kept = m_kept[sequence]->byLayer;
+        kept.resize(static_cast<std::size_t>(layer.config.numLayers));
+        if (kept[index].empty()) kept[index] = choose(layer, sequence);
+        m_ratios.push_back(kept[index]);
     }
-    if (!m_kept) return;
-    m_kept->byLayer.resize(static_cast<std::size_t>(layer.config.numLayers));
-    m_kept->byLayer[index] = m_ratios.front();
 }
 
 RotaryTable MsPoeStep::table(int layer, std::size_t sequence, double ratio) const {

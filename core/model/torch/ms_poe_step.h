@@ -19,6 +19,8 @@ class MsPoeStep final : public RotatingStep {
   private:
     /// Scores of the heads of one sequence: [H], or one per key/value head where the method says so.
     [[nodiscard]] std::vector<double> scores(const LayerAttention& layer, std::size_t sequence) const;
+    /// The ratios that they give its query heads: [H].
+    [[nodiscard]] std::vector<double> choose(const LayerAttention& layer, std::size_t sequence) const;
     [[nodiscard]] RotaryTable table(int layer, std::size_t sequence, double ratio) const;
 
     const rope::PositionMethod& m_method;
@@ -26,7 +28,7 @@ class MsPoeStep final : public RotatingStep {
     std::vector<LayerTables> m_own;  ///< [L] ratio 1
     std::vector<RotatedSequence> m_sequences;
     std::vector<std::int64_t> m_decidingRows;
-    ChosenRatios* m_kept;
+    std::vector<ChosenRatios*> m_kept;          ///< [sequences] or empty
     std::vector<std::vector<double>> m_ratios;  ///< [sequences][H] of this layer
 };
 

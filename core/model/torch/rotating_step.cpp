@@ -4,6 +4,7 @@
 
 #include "core/model/torch/attention.h"
 #include "core/model/torch/kernels.h"
+#include "core/model/torch/packed_keys.h"
 
 namespace lpes::model {
 
@@ -33,9 +34,9 @@ void RotatingStep::attend(const LayerAttention& layer) {
         for (std::size_t i = 0; i < layer.segments.size(); ++i) {
             const Segment& segment = layer.segments[i];
             const std::int64_t past = layer.positions[static_cast<std::size_t>(segment.begin)];
-            const std::size_t copy = layer.firstCopy + i;
-            const at::Tensor keys = layer.cache->keys(layer.layer, copy).narrow(1, 0, past + segment.length);
-            const at::Tensor values = layer.cache->values(layer.layer, copy).narrow(1, 0, past + segment.length);
+            const auto held = [&](const at::Tensor& all) { return all.narrow(1, 0, past + segment.length); };
+            const at::Tensor keys = held(layer.cache->keys(layer.layer, segment.slot, segment.path));
+            const at::Tensor values = held(layer.cache->values(layer.layer, segment.slot, segment.path));
             const Rows rows =
                 rowsOf(i, segment, keys.narrow(1, past, segment.length), values.narrow(1, past, segment.length));
             rotate(layer, rows);
@@ -47,21 +48,19 @@ void RotatingStep::attend(const LayerAttention& layer) {
         return;
     }
 
-    const at::Tensor keys = workspace.take(Workspace::kK, {kvHeads, count, headDim}, options);
-    const at::Tensor values = workspace.take(Workspace::kV, {kvHeads, count, headDim}, options);
-    if (alike(layer.layer) && layer.q.size(0) == count) {
+    const PackedKeys packed(layer.segments, layer.positions);
+    const at::Tensor keys = workspace.take(Workspace::kK, {kvHeads, packed.rows, headDim}, options);
+    const at::Tensor values = workspace.take(Workspace::kV, {kvHeads, packed.rows, headDim}, options);
+    if (alike(layer.layer) && layer.q.size(0) == count && packed.rows == count) {
         rotate(layer, rowsOf(0, {0, count}, keys, values));
     } else {
         for (std::size_t i = 0; i < layer.segments.size(); ++i) {
-            const Segment& segment = layer.segments[i];
-            rotate(layer, rowsOf(i, segment, keys.narrow(1, segment.begin, segment.length),
-                                 values.narrow(1, segment.begin, segment.length)));
+            rotate(layer, rowsOf(i, layer.segments[i], packed.own(keys, i), packed.own(values, i)));
+            packed.fetchBeginning(keys, layer.segments, i);
+            packed.fetchBeginning(values, layer.segments, i);
         }
     }
-    std::vector<AttentionPart> parts;
-    for (const Segment& segment : layer.segments)
-        parts.push_back({segment.begin, segment.length, segment.begin, segment.length});
-    causalAttention(queries, keys, values, parts, layer.rule, layer.out, workspace.attention());
+    causalAttention(queries, keys, values, packed.parts, layer.rule, layer.out, workspace.attention());
     if (layer.observer) layer.observer(layer.layer, queries, keys, layer.rule);
 }
 

@@ -57,7 +57,7 @@ double tableRounding(ComputeType type) {
 Result<void> TorchSession::setMethod(const PositionMethod& method) {
     if (auto r = rope::checkMethod(method, m_methodModel); !r) return r;
     if (!rope::samePositions(method, m_method)) {
-        m_cached = 0;
+        m_sequence.cached = 0;
         const rope::MethodCost cost = rope::methodCost(method);
         m_cache.setCopies(cost.keyCaches, cost.valueCaches);
     }
@@ -66,52 +66,92 @@ Result<void> TorchSession::setMethod(const PositionMethod& method) {
 }
 
 void TorchSession::resetSequence() {
-    m_sequence.clear();
-    m_cached = 0;
-    m_promptTokens = 0;
+    m_sequence = {};
     m_cache.clear();
+}
+
+Result<void> TorchSession::rewind(int tokens) {
+    if (tokens < 0 || tokens > std::ssize(m_sequence.ids)) {
+        return fail(ErrorCode::Usage, fmt::format("a sequence of {} tokens cannot be taken back to {}; give 0 to {}",
+                                                  m_sequence.ids.size(), tokens, m_sequence.ids.size()));
+    }
+    const auto kept = static_cast<std::size_t>(tokens);
+    m_sequence.ids.resize(kept);
+    m_sequence.promptTokens = 0;
+    m_sequence.cached = std::min(m_sequence.cached, tokens);
+    if (!sharesPrefixes(m_method) || lengthVariants(m_method, kept) != m_sequence.variants) m_sequence.cached = 0;
+    return {};
+}
+
+std::vector<int> TorchSession::lengthVariants(const PositionMethod& method, std::size_t length) const {
+    const auto variant = [&](bool sliding) {
+        return rope::lengthVariant(rope::methodRope(method, m_methodModel, sliding), static_cast<int>(length));
+    };
+    std::vector<int> variants{variant(false)};
+    if (config().slidingRope) variants.push_back(variant(true));
+    return variants;
+}
+
+void TorchSession::prepareToRead(CachedSequence& sequence, const PositionMethod& method) const {
+    if (sequence.promptTokens == 0) sequence.promptTokens = static_cast<int>(sequence.ids.size());
+    // A longer sequence may be rotated by other frequencies (LongRoPE's long list, dynamic NTK's growing base): then
+    // the cached keys are no longer those of this sequence, and all of it is read again. So a text has the same logits
+    // whether it was read at once or generated.
+    std::vector<int> variants = lengthVariants(method, sequence.ids.size());
+    if (variants != sequence.variants) sequence.cached = 0;
+    sequence.variants = std::move(variants);
+    if (sequence.cached == 0) sequence.ratios.byLayer.clear();
+}
+
+at::Tensor TorchSession::readOn(std::span<CachedSequence* const> sequences, KvCache& cache,
+                                const PositionMethod& method, const std::stop_token& stop) {
+    std::vector<PackedPrompt> prompts;
+    std::vector<ChosenRatios*> kept;
+    std::vector<std::int64_t> lastRows;
+    PathRequest request;
+    std::int64_t rows = 0;
+    for (CachedSequence* sequence : sequences) {
+        const auto pending =
+            std::span<const TokenId>(sequence->ids).subspan(static_cast<std::size_t>(sequence->cached));
+        prompts.push_back({pending, sequence->cached, -1, sequence->slot});
+        request.decidingRows.push_back(std::min<std::int64_t>(sequence->promptTokens, std::ssize(pending)) - 1);
+        kept.push_back(&sequence->ratios);
+        rows += std::ssize(pending);
+        lastRows.push_back(rows - 1);
+    }
+    request.prompts = prompts;
+    request.rows = at::tensor(lastRows, at::kLong);
+    request.cache = &cache;
+    request.kept = kept;
+    return combinedRows(runPaths(request, method, stop), method);
 }
 
 Result<std::vector<float>> TorchSession::advance(std::span<const TokenId> ids, std::stop_token stop) {
     const int context = contextLength(m_method);
+    const std::size_t before = m_sequence.ids.size(), length = before + ids.size();
     if (auto r = checkIds(ids, "continuation", config()); !r) return fail(r.error());
-    if (auto r = checkLength(m_sequence.size() + ids.size(), "sequence", context); !r) return fail(r.error());
+    if (auto r = checkLength(length, "sequence", context); !r) return fail(r.error());
     if (ids.size() > 1) {
-        if (auto r = checkPass(m_method, m_sequence.size() + ids.size(), true); !r) return fail(r.error());
+        if (auto r = checkPass(m_method, length, true); !r) return fail(r.error());
     }
-    return computing("generating", m_threads, [&]() -> Result<std::vector<float>> {
-        std::vector<TokenId> sequence = m_sequence;
-        sequence.insert(sequence.end(), ids.begin(), ids.end());
-        const auto length = static_cast<int>(sequence.size());
-        const int promptTokens = m_sequence.empty() ? length : m_promptTokens;
-        // A longer sequence may be rotated by other frequencies (LongRoPE's long list, dynamic NTK's growing base):
-        // then the cached keys are no longer those of this sequence, and all of it is read again. So a text has the
-        // same logits whether it was read at once or generated.
-        std::vector<int> variants{rope::lengthVariant(rope::methodRope(m_method, m_methodModel, false), length)};
-        if (config().slidingRope)
-            variants.push_back(rope::lengthVariant(rope::methodRope(m_method, m_methodModel, true), length));
-        if (variants != m_variants) m_cached = 0;
-        m_cache.reserve(length, m_cached, context);
-        if (m_cached == 0) m_ratios.byLayer.clear();
-        // Whatever the cache lacks: the new ids, and all that came before when the method changed.
-        const auto pending = std::span<const TokenId>(sequence).subspan(static_cast<std::size_t>(m_cached));
-        PathRequest request;
-        request.prompts = std::span(&pending, 1);
-        request.decidingRows.push_back(std::min<std::int64_t>(promptTokens, std::ssize(pending)) - 1);
-        request.rows = at::full({1}, std::ssize(pending) - 1, at::kLong);
-        request.firstPosition = m_cached;
-        request.cache = &m_cache;
-        request.kept = &m_ratios;
-        const at::Tensor logits = combinedRows(runPaths(request, m_method, stop), m_method).cpu();
-        if (const auto checked = reduceLogits(logits, {}); !checked) return fail(checked.error());
-        // Only now: a call that was stopped or failed leaves the sequence as it was.
-        m_sequence = std::move(sequence);
-        m_promptTokens = promptTokens;
-        m_cached = length;
-        m_variants = std::move(variants);
-        const float* values = logits.const_data_ptr<float>();
-        return std::vector<float>(values, values + logits.numel());
+    const int promptTokens = m_sequence.promptTokens;
+    auto logits = computing("generating", m_threads, [&]() -> Result<std::vector<float>> {
+        m_sequence.ids.insert(m_sequence.ids.end(), ids.begin(), ids.end());
+        prepareToRead(m_sequence, m_method);
+        m_cache.reserve(static_cast<int>(length), m_sequence.cached, context);
+        CachedSequence* const sequence = &m_sequence;
+        const at::Tensor last = readOn(std::span(&sequence, 1), m_cache, m_method, stop).cpu();
+        if (const auto checked = reduceLogits(last, {}); !checked) return fail(checked.error());
+        m_sequence.cached = static_cast<int>(length);
+        const float* values = last.const_data_ptr<float>();
+        return std::vector<float>(values, values + last.numel());
     });
+    if (!logits) {
+        // A call that was stopped or failed leaves the sequence as it was.
+        m_sequence.ids.resize(before);
+        m_sequence.promptTokens = promptTokens;
+    }
+    return logits;
 }
 
 Result<AppliedCheck> TorchSession::verifyApplied(const PositionMethod& method, int maxPosition) {

@@ -60,7 +60,8 @@ int TorchSession::contextLength(const PositionMethod& method) const {
 
 std::unique_ptr<AttentionStep> TorchSession::step(const PositionMethod& method,
                                                   std::span<const RotatedSequence> sequences,
-                                                  std::span<const std::int64_t> decidingRows, ChosenRatios* kept) {
+                                                  std::span<const std::int64_t> decidingRows,
+                                                  std::span<ChosenRatios* const> kept) {
     if (method.moice && (!m_moice || m_moice->routers != method.moice))
         m_moice = MoiceWeights::make(method.moice, m_model->weights.devices);
     return makeAttentionStep(method, {config(), m_tables, sequences, decidingRows, kept, m_moice});
@@ -68,7 +69,7 @@ std::unique_ptr<AttentionStep> TorchSession::step(const PositionMethod& method,
 
 PackedTokens TorchSession::run(std::span<const TokenId> ids, const PositionMethod& method, const std::stop_token& stop,
                                const AttentionObserver& observer) {
-    PackedTokens tokens = m_decoder.embed(std::span(&ids, 1), 0);
+    PackedTokens tokens = m_decoder.embed(ids);
     const RotatedSequence sequence{static_cast<std::int64_t>(ids.size())};
     const std::int64_t last = sequence.length - 1;
     m_decoder.runLayers(tokens, *step(method, std::span(&sequence, 1), std::span(&last, 1)), stop, nullptr, {},
@@ -79,7 +80,7 @@ PackedTokens TorchSession::run(std::span<const TokenId> ids, const PositionMetho
 at::Tensor TorchSession::runPaths(const PathRequest& request, const PositionMethod& method,
                                   const std::stop_token& stop) {
     std::int64_t rows = 0;
-    for (const auto& prompt : request.prompts) rows += static_cast<std::int64_t>(prompt.size());
+    for (const PackedPrompt& prompt : request.prompts) rows += std::ssize(prompt.ids);
     const std::int64_t paths = rope::methodCost(method).passes;
     const std::int64_t most = std::clamp<std::int64_t>(
         static_cast<std::int64_t>(kMostRowsTogether) / std::max<std::int64_t>(1, rows), 1, paths);
@@ -89,14 +90,11 @@ at::Tensor TorchSession::runPaths(const PathRequest& request, const PositionMeth
         std::vector<RotatedSequence> sequences;
         std::vector<std::int64_t> deciding;
         for (std::int64_t path = first; path < first + together; ++path) {
-            for (const auto& prompt : request.prompts) {
-                sequences.push_back(
-                    {request.firstPosition + static_cast<std::int64_t>(prompt.size()), static_cast<int>(path)});
-            }
+            for (const PackedPrompt& prompt : request.prompts)
+                sequences.push_back({prompt.length(), static_cast<int>(path)});
             deciding.insert(deciding.end(), request.decidingRows.begin(), request.decidingRows.end());
         }
-        PackedTokens tokens = m_decoder.embed(request.prompts, request.firstPosition, together);
-        tokens.firstCopy = static_cast<std::size_t>(first);
+        PackedTokens tokens = m_decoder.embed(request.prompts, together, first);
         at::Tensor wanted = request.rows;
         if (wanted.defined() && together > 1) {
             wanted = (wanted.unsqueeze(0) + at::arange(together, at::kLong).unsqueeze(1) * rows).flatten();
@@ -105,6 +103,14 @@ at::Tensor TorchSession::runPaths(const PathRequest& request, const PositionMeth
         parts.push_back(tokens.hidden.view({together, -1, config().hiddenSize}));
     }
     return parts.size() == 1 ? parts.front() : at::cat(parts);
+}
+
+SharedPrefixes TorchSession::sharedPrefixes(std::span<const std::vector<TokenId>> sequences,
+                                            const PositionMethod& method, bool share) const {
+    if (!share || !sharesPrefixes(method)) return SharedPrefixes::none(sequences);
+    std::vector<std::vector<int>> kinds;
+    for (const auto& sequence : sequences) kinds.push_back(lengthVariants(method, sequence.size()));
+    return SharedPrefixes::find(sequences, kinds);
 }
 
 at::Tensor TorchSession::combinedRows(const at::Tensor& hidden, const PositionMethod& method) const {
@@ -116,33 +122,36 @@ at::Tensor TorchSession::combinedRows(const at::Tensor& hidden, const PositionMe
 }
 
 Result<std::vector<AnswerScore>> TorchSession::scoreAnswers(std::span<const ScoredPrompt> batch,
-                                                            const PositionMethod& method, std::stop_token stop) {
+                                                            const PositionMethod& method, std::stop_token stop,
+                                                            const ScoreOptions& options) {
     if (batch.empty()) return fail(ErrorCode::Usage, "there are no prompts to score; give at least one");
-    std::size_t tokensInAll = 0;
+    // The last answer id is predicted, not read.
+    std::vector<std::vector<TokenId>> sequences;
     for (const ScoredPrompt& item : batch) {
         if (auto r = checkScoredPrompt(item, config(), contextLength(method)); !r) return fail(r.error());
-        tokensInAll += item.prompt.size() + item.answer.size();
+        std::vector<TokenId>& ids = sequences.emplace_back(item.prompt);
+        ids.insert(ids.end(), item.answer.begin(), item.answer.end() - 1);
     }
-    if (auto r = checkPass(method, tokensInAll, false); !r) return fail(r.error());
+    if (auto r = rope::checkMethod(method, m_methodModel); !r) return fail(r.error());
+    const SharedPrefixes shared = sharedPrefixes(sequences, method, options.sharePrefixes);
+    // A key and its value take less than half of what a token takes.
+    const std::int64_t copied = shared.keys() - shared.rows();
+    const auto tokens = static_cast<std::size_t>(shared.rows() + (copied + 1) / 2);
+    if (auto r = checkPass(method, tokens + batch.size(), false); !r) return fail(r.error());
     return computing("scoring answers", m_threads, [&]() -> Result<std::vector<AnswerScore>> {
-        // The last answer id is predicted, not read.
-        std::vector<std::vector<TokenId>> sequences;
         std::vector<std::int64_t> rows;
         std::vector<TokenId> targets;
         PathRequest request;
-        std::size_t begin = 0;
-        for (const ScoredPrompt& item : batch) {
-            std::vector<TokenId>& ids = sequences.emplace_back(item.prompt);
-            ids.insert(ids.end(), item.answer.begin(), item.answer.end() - 1);
-            for (std::size_t i = 0; i < item.answer.size(); ++i) {
-                rows.push_back(static_cast<std::int64_t>(begin + item.prompt.size() - 1 + i));
-                targets.push_back(item.answer[i]);
+        for (std::size_t item = 0; item < batch.size(); ++item) {
+            for (std::size_t i = 0; i < batch[item].answer.size(); ++i) {
+                rows.push_back(shared.row(item, batch[item].prompt.size() - 1 + i));
+                targets.push_back(batch[item].answer[i]);
             }
-            request.decidingRows.push_back(static_cast<std::int64_t>(item.prompt.size()) - 1);
-            begin += ids.size();
+            // Read by methods alone under which every item has a prompt of its own.
+            request.decidingRows.push_back(std::ssize(batch[item].prompt) - 1);
         }
-        const std::vector<std::span<const TokenId>> prompts(sequences.begin(), sequences.end());
-        request.prompts = prompts;
+        request.prompts = shared.prompts();
+        request.decidingRows.resize(request.prompts.size());
         request.rows = indexTensor(rows);
         const at::Tensor hidden = runPaths(request, method, stop);
 
@@ -184,7 +193,8 @@ Result<TextScore> TorchSession::scoreText(std::span<const TokenId> ids, const Po
         return fail(ErrorCode::Usage, fmt::format("the number of top tokens is {}; it must not be negative", top));
     return computing("scoring a text", m_threads, [&]() -> Result<TextScore> {
         PathRequest request;
-        request.prompts = std::span(&ids, 1);
+        const PackedPrompt whole{ids};
+        request.prompts = std::span(&whole, 1);
         request.decidingRows.push_back(static_cast<std::int64_t>(ids.size()) - 1);
         const at::Tensor hidden = runPaths(request, method, stop);
         TextScore result;
@@ -226,7 +236,7 @@ Result<RepresentationComparison> TorchSession::compareRepresentations(std::span<
     }
     return computing("comparing representations", m_threads, [&]() -> Result<RepresentationComparison> {
         // In step, layer by layer: the hidden states of two layers exist at a time, not of all.
-        PackedTokens one = m_decoder.embed(std::span(&prompt, 1), 0), other = one;
+        PackedTokens one = m_decoder.embed(prompt), other = one;
         other.hidden = one.hidden.clone();
         const RotatedSequence sequence{static_cast<std::int64_t>(prompt.size())};
         const std::int64_t last = sequence.length - 1;
@@ -262,7 +272,7 @@ Result<std::shared_ptr<const RepresentationReference>> TorchSession::referenceRe
     return computing("keeping representations", m_threads,
                      [&]() -> Result<std::shared_ptr<const RepresentationReference>> {
                          auto reference = std::make_shared<TorchReference>(m_model, static_cast<int>(prompt.size()));
-                         PackedTokens tokens = m_decoder.embed(std::span(&prompt, 1), 0);
+                         PackedTokens tokens = m_decoder.embed(prompt);
                          const RotatedSequence sequence{static_cast<std::int64_t>(prompt.size())};
                          const std::int64_t last = sequence.length - 1;
                          const auto attention = step(method, std::span(&sequence, 1), std::span(&last, 1));
@@ -289,13 +299,13 @@ Result<std::vector<PromptProbe>> TorchSession::probePrompts(std::span<const Prob
     if (auto r = rope::requireOneAttention(method, "attention by position"); !r) return fail(r.error());
     if (auto r = checkPass(method, tokensInAll, false); !r) return fail(r.error());
     return computing("probing prompts", m_threads, [&]() -> Result<std::vector<PromptProbe>> {
-        std::vector<std::span<const TokenId>> prompts;
+        std::vector<PackedPrompt> prompts;
         bool compares = false;
         for (const ProbedPrompt& item : batch) {
-            prompts.emplace_back(item.prompt);
+            prompts.push_back({item.prompt});
             compares = compares || item.reference;
         }
-        PackedTokens tokens = m_decoder.embed(prompts, 0);
+        PackedTokens tokens = m_decoder.embed(prompts);
         const std::vector<Segment> segments = tokens.segments;
         std::vector<RotatedSequence> sequences;
         std::vector<std::int64_t> lastRows;

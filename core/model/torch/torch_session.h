@@ -27,7 +27,7 @@ class TorchSession final : public ModelSession {
     TorchSession(std::shared_ptr<const LoadedModel> model, int threads);
 
     Result<std::vector<AnswerScore>> scoreAnswers(std::span<const ScoredPrompt> batch, const PositionMethod& method,
-                                                  std::stop_token stop) override;
+                                                  std::stop_token stop, const ScoreOptions& options) override;
     Result<TextScore> scoreText(std::span<const TokenId> ids, const PositionMethod& method, int top,
                                 std::stop_token stop) override;
     Result<AttentionProbe> attentionOfLastToken(std::span<const TokenId> prompt, std::span<const TokenSpan> spans,
@@ -49,8 +49,12 @@ class TorchSession final : public ModelSession {
     Result<void> setMethod(const PositionMethod& method) override;
     const PositionMethod& currentMethod() const override { return m_method; }
     Result<std::vector<float>> advance(std::span<const TokenId> ids, std::stop_token stop) override;
-    int cachedTokens() const override { return m_cached; }
+    int cachedTokens() const override { return m_sequence.cached; }
+    Result<void> rewind(int tokens) override;
     void resetSequence() override;
+    Result<std::vector<GeneratedAnswer>> generateAnswers(std::span<const std::vector<TokenId>> prompts,
+                                                         const PositionMethod& method, const GenerateOptions& options,
+                                                         std::stop_token stop) override;
 
     Result<AppliedCheck> verifyApplied(const PositionMethod& method, int maxPosition) override;
     Result<rope::PositionTable> readBackTable(int layer, const PositionMethod& method, int first, int count) override;
@@ -65,7 +69,7 @@ class TorchSession final : public ModelSession {
     [[nodiscard]] std::unique_ptr<AttentionStep> step(const PositionMethod& method,
                                                       std::span<const RotatedSequence> sequences,
                                                       std::span<const std::int64_t> decidingRows,
-                                                      ChosenRatios* kept = nullptr);
+                                                      std::span<ChosenRatios* const> kept = {});
     /// Runs one prompt through all layers, for methods with one path.
     [[nodiscard]] PackedTokens run(std::span<const TokenId> ids, const PositionMethod& method,
                                    const std::stop_token& stop, const AttentionObserver& observer = {});
@@ -76,19 +80,42 @@ class TorchSession final : public ModelSession {
     [[nodiscard]] Result<AttentionProbe> probeLayers(std::span<const TokenId> prompt, std::span<const TokenSpan> spans,
                                                      const PositionMethod& method, const std::stop_token& stop,
                                                      const LayerProbe& probeLayer);
-    /// Prompts on their way: `decidingRows` as in StepContext, `rows` of one path's packed rows that are wanted
-    /// (undefined: all).
+    /// Prompts on their way: `decidingRows` and `kept` as in StepContext, but for each prompt; `rows` of one path's
+    /// packed rows that are wanted (undefined: all).
     struct PathRequest {
-        std::span<const std::span<const TokenId>> prompts;
+        std::span<const PackedPrompt> prompts;
         std::vector<std::int64_t> decidingRows;
         at::Tensor rows;
-        int firstPosition = 0;
         KvCache* cache = nullptr;
-        ChosenRatios* kept = nullptr;
+        std::span<ChosenRatios* const> kept = {};
     };
     /// Hidden rows after all layers along every path of the method: [P, R, E].
     [[nodiscard]] at::Tensor runPaths(const PathRequest& request, const PositionMethod& method,
                                       const std::stop_token& stop);
+    /// A sequence that grows, with its keys and values in a slot of a cache.
+    struct CachedSequence {
+        std::vector<TokenId> ids;
+        std::size_t slot = 0;
+        int cached = 0;                  ///< how many of its tokens are in the cache
+        std::vector<int> variants = {};  ///< by which frequencies the cached keys were rotated (lengthVariants)
+        int promptTokens = 0;            ///< 0: all that the next reading brings
+        ChosenRatios ratios = {};        ///< under Ms-PoE
+    };
+    /// By which frequencies each kind of layer rotates a sequence of that length (rope::lengthVariant).
+    [[nodiscard]] std::vector<int> lengthVariants(const PositionMethod& method, std::size_t length) const;
+    /// Forgets what is cached of a sequence when it has grown to other frequencies.
+    void prepareToRead(CachedSequence& sequence, const PositionMethod& method) const;
+    /// What sequences of one pass share where the method allows it; nothing unless they shall.
+    [[nodiscard]] SharedPrefixes sharedPrefixes(std::span<const std::vector<TokenId>> sequences,
+                                                const PositionMethod& method, bool share) const;
+    using ReadSequences = std::function<Result<void>(std::span<CachedSequence* const> sequences)>;
+    /// Calls `read` for one prepared sequence after the other, with what it shares with another in its slot already.
+    [[nodiscard]] Result<void> readPrompts(std::vector<CachedSequence>& sequences, KvCache& cache,
+                                           const PositionMethod& method, bool share, const ReadSequences& read);
+    /// Reads what the cache lacks of prepared sequences in one pass: logits after the last id of each, [sequences, V]
+    /// float32. The cache has room for them.
+    [[nodiscard]] at::Tensor readOn(std::span<CachedSequence* const> sequences, KvCache& cache,
+                                    const PositionMethod& method, const std::stop_token& stop);
     /// Logits of R rows of every path, as the method combines them: [P, R, E] → [R, V] float32.
     [[nodiscard]] at::Tensor combinedRows(const at::Tensor& hidden, const PositionMethod& method) const;
 
@@ -101,12 +128,8 @@ class TorchSession final : public ModelSession {
 
     std::shared_ptr<const MoiceWeights> m_moice;  ///< of the method that was used last
 
-    PositionMethod m_method;          ///< of generation
-    std::vector<TokenId> m_sequence;  ///< of generation
-    int m_cached = 0;                 ///< how many tokens of m_sequence are in the cache
-    std::vector<int> m_variants;      ///< by which frequencies the cached keys were rotated (rope::lengthVariant)
-    int m_promptTokens = 0;           ///< ids of the first `advance`
-    ChosenRatios m_ratios;            ///< of generation under Ms-PoE
+    PositionMethod m_method;  ///< of generation
+    CachedSequence m_sequence;
     KvCache m_cache;
 };
 

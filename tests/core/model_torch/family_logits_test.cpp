@@ -146,6 +146,56 @@ TEST_P(FamilyLogits, OfABatchOfUnequalLengthsAreThoseOfEachPromptAlone) {
     }
 }
 
+TEST_P(FamilyLogits, OfPromptsThatBeginAlikeAreThoseOfEachPromptAlone) {
+    const auto all = ids();
+    const auto first = [&](std::size_t count) {
+        return std::vector<TokenId>(all.begin(),
+                                    all.begin() + static_cast<std::ptrdiff_t>(std::min(count, all.size() - 5)));
+    };
+    std::vector<ScoredPrompt> prompts = {
+        {first(60), {7, 11}}, {first(60), {8}}, {first(200), {5}}, {first(100), {3, 4}}};
+    // A branch that ends longer than any sliding window, and one shorter than the matrix units' blocks.
+    for (const std::size_t length : {std::size_t{45}, std::size_t{6}}) {
+        ScoredPrompt& branch = prompts.emplace_back(ScoredPrompt{first(120), {9, 2}});
+        for (std::size_t i = 0; i < length; ++i) branch.prompt.push_back(all[(7 * i) % all.size()]);
+    }
+    for (const ComputeType type : {ComputeType::Float32, ComputeType::BFloat16}) {
+        const auto session = load(type)->newSession(2);
+        for (const LayerScales& profile : {LayerScales{}, scales()}) {
+            const auto together = session->scoreAnswers(prompts, profile);
+            const auto shared = session->scoreAnswers(prompts, profile, {}, {.sharePrefixes = true});
+            ASSERT_TRUE(together.has_value() && shared.has_value());
+            double found = 0.0, noise = 0.0;
+            for (std::size_t i = 0; i < prompts.size(); ++i) {
+                const auto alone = session->scoreAnswers(std::span(prompts).subspan(i, 1), profile);
+                ASSERT_TRUE(alone.has_value());
+                found = std::max(found, largestDifference((*shared)[i].logProbs, (*together)[i].logProbs));
+                noise = std::max(noise, largestDifference((*alone)[0].logProbs, (*together)[i].logProbs));
+            }
+            const bool exact = type == ComputeType::Float32;
+            // The matrix units give the same bits, but for where a window lets a block of keys begin.
+            EXPECT_LT(found, exact ? 1e-5 : 2.0 * noise + 0.05) << computeTypeName(type);
+            RecordProperty((profile.empty() ? "baseline_" : "profile_") + computeTypeName(type),
+                           std::to_string(found) + " beside " + std::to_string(noise));
+        }
+    }
+}
+
+TEST_P(FamilyLogits, OfASequenceThatIsReadOnFromItsBeginningAreThoseOfAFreshOne) {
+    const auto model = load(ComputeType::Float32);
+    const auto session = model->newSession(1), fresh = model->newSession(1);
+    const auto all = ids();
+    const std::size_t half = all.size() / 2;
+    ASSERT_TRUE(session->advance(all).has_value());
+    ASSERT_TRUE(session->rewind(static_cast<int>(half)).has_value());
+    const std::vector<TokenId> other(all.begin(), all.begin() + 20);
+    std::vector<TokenId> whole(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(half));
+    whole.insert(whole.end(), other.begin(), other.end());
+    const auto found = session->advance(other), expected = fresh->advance(whole);
+    ASSERT_TRUE(found.has_value() && expected.has_value());
+    for (std::size_t i = 0; i < found->size(); ++i) ASSERT_NEAR((*found)[i], (*expected)[i], 1e-4) << i;
+}
+
 TEST_P(FamilyLogits, InBFloat16AreNoFartherAwayThanTransformersOwn) {
     const auto model = load(ComputeType::BFloat16);
     const auto session = model->newSession(2);
