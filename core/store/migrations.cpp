@@ -9,13 +9,15 @@
 
 namespace lpes::resources {
 extern const std::string_view schemaV1Sql;
-}
+extern const std::string_view schemaV2Sql;
+}  // namespace lpes::resources
 
 namespace lpes::store {
 
 std::span<const Migration> builtInMigrations() {
     static const std::array<Migration, kSchemaVersion> steps = {{
         {1, resources::schemaV1Sql},
+        {2, resources::schemaV2Sql},
     }};
     return steps;
 }

@@ -35,7 +35,7 @@ struct DatasetRow {
 /// What a run is and how it was made: enough to make it again.
 struct RunRow {
     std::int64_t id = 0;
-    std::string kind;  ///< "eval", "search", "compare", "attn", "deviation"
+    std::string kind;  ///< "eval", "search", "compare", "suite", "attn", "deviation"
     RunState state = RunState::Running;
     std::int64_t modelId = 0, datasetId = 0;
     std::string label;         ///< what the user sees in lists
@@ -69,9 +69,13 @@ struct OutcomeRow {
     int position = 0;
     int goldIndex = 0, goldToken = 0, promptTokens = 0;
     bool skippedTooLong = false;
-    bool correct = false;
+    bool correct = false;  ///< score is 1
+    double score = 0.0;    ///< what the run's rule gave, 0 to 1
     double nll = 0.0;
+    std::optional<bool> strict;  ///< every answer token was the likeliest; none: not known
     std::string generated;
+    std::optional<double>
+        generatedScore;  ///< of the generated text by the benchmark's rule; none: nothing was generated
 };
 
 struct CandidateRow {
