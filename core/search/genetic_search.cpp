@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <exception>
+#include <memory>
 #include <new>
 
 #include "core/base/clock.h"
 #include "core/search/evaluation_round.h"
-#include "core/search/operators.h"
+#include "core/search/optimizer.h"
 #include "core/search/population.h"
 
 namespace lpes::search {
@@ -17,17 +18,18 @@ namespace {
 constexpr int kMaxWorkers = 1024;
 
 /// One run of the search. thread-compatible.
-class GeneticSearch {
+class Search {
   public:
-    GeneticSearch(const SearchSettings& settings, int numLayers, int workers, Fitness& fitness,
-                  SearchObserver& observer, double elapsedBefore, std::stop_token stop)
+    Search(const SearchSettings& settings, int numLayers, int workers, Fitness& fitness, SearchObserver& observer,
+           double elapsedBefore, std::stop_token stop)
         : m_settings(settings),
           m_numLayers(numLayers),
           m_workers(workers),
           m_fitness(fitness),
           m_observer(observer),
           m_stop(std::move(stop)),
-          m_population(static_cast<std::size_t>(settings.population)) {
+          m_population(static_cast<std::size_t>(settings.population)),
+          m_optimizer(makeOptimizer(settings, numLayers, m_archive, m_population.members())) {
         if (settings.timeLimitSeconds) m_deadline = steadySeconds() + *settings.timeLimitSeconds - elapsedBefore;
     }
 
@@ -45,7 +47,9 @@ class GeneticSearch {
     Ending runGeneration(int generation) {
         if (m_stop.stop_requested()) return EndReason::Stopped;
         const std::size_t first = m_archive.size();
-        if (Result<void> bred = breed(generation); !bred) return fail(bred.error());
+        const int count = m_optimizer->candidates(generation);
+        if (count == 0) return EndReason::Exhausted;
+        if (Result<void> bred = breed(generation, count); !bred) return fail(bred.error());
         std::vector<std::size_t> jobs;
         for (std::size_t place = first; place < m_archive.size(); ++place) {
             if (m_archive.isOriginal(place)) jobs.push_back(place);
@@ -75,62 +79,27 @@ class GeneticSearch {
         if (overBudget) return EndReason::Evaluations;
 
         m_population.renew(m_archive, first);
+        m_optimizer->learn(m_archive, first);
         m_history.push_back(summary(generation, m_population, m_archive, m_evaluations));
         if (Result<void> told = m_observer.generationFinished(m_history.back()); !told) return fail(told.error());
         return endAfter(generation);
     }
 
     /// Breeds on this thread, before anything of the generation is evaluated. Every candidate draws from a stream of
-    /// its own.
-    Result<void> breed(int generation) {
-        if (generation == 0) {
-            std::vector<Genome> known = knownGenomes(m_settings, m_numLayers);
-            for (int index = 0; index < m_settings.population; ++index) {
-                RandomStream random(m_settings.seed, kStreamInitialPopulation, 0, static_cast<std::uint32_t>(index));
-                const bool given = index < static_cast<int>(known.size());
-                Result<void> added =
-                    given ? add(0, index, known[static_cast<std::size_t>(index)])
-                          : addFresh(0, index, [&] { return randomGenome(m_settings, m_numLayers, random); });
-                if (!added) return added;
-            }
-            return {};
-        }
-        const std::vector<std::size_t>& ranked = m_population.members();
-        const std::size_t kept = m_population.keptCount();
-        const int children = m_settings.population - static_cast<int>(kept);
-        for (int index = 0; index < children; ++index) {
-            RandomStream random(m_settings.seed, kStreamBreeding, static_cast<std::uint32_t>(generation),
-                                static_cast<std::uint32_t>(index));
-            Result<void> added = addFresh(generation, index, [&] {
-                const auto [a, b] = drawParents(kept, random);
-                Genome child = crossover(m_settings, m_archive[ranked[a]].record.candidate.points,
-                                         m_archive[ranked[b]].record.candidate.points, random);
-                mutate(m_settings, m_numLayers, child, random);
-                return child;
-            });
-            if (!added) return added;
-        }
-        return {};
-    }
-
-    /// Draws until the scales are new, or the retries are used up.
-    template <class Draw>
-    Result<void> addFresh(int generation, int index, Draw draw) {
-        for (int retry = 0;; ++retry) {
-            Genome genome = draw();
-            const Result<std::vector<double>> scales = decode(m_settings, m_numLayers, genome);
-            if (!scales) return fail(scales.error());
-            if (retry == m_settings.duplicateRetries || !m_archive.knows(*scales)) {
-                m_archive.add({generation, index, std::move(genome), *scales});
-                return {};
+    /// its own, until its scales are new or the retries are used up.
+    Result<void> breed(int generation, int count) {
+        for (int index = 0; index < count; ++index) {
+            RandomStream random = m_optimizer->stream(generation, index);
+            for (int retry = 0;; ++retry) {
+                Optimizer::Proposal proposal = m_optimizer->propose(generation, index, random);
+                const Result<std::vector<double>> scales = decode(m_settings, m_numLayers, proposal.genome);
+                if (!scales) return fail(scales.error());
+                if (proposal.fixed || retry == m_settings.duplicateRetries || !m_archive.knows(*scales)) {
+                    m_archive.add({generation, index, std::move(proposal.genome), *scales});
+                    break;
+                }
             }
         }
-    }
-
-    Result<void> add(int generation, int index, Genome genome) {
-        const Result<std::vector<double>> scales = decode(m_settings, m_numLayers, genome);
-        if (!scales) return fail(scales.error());
-        m_archive.add({generation, index, std::move(genome), *scales});
         return {};
     }
 
@@ -171,7 +140,9 @@ class GeneticSearch {
         } else {
             ++m_withoutGain;
         }
-        if (generation == m_settings.maxGenerations) return EndReason::Generations;
+        // An exhaustive search has as many generations as its curves fill.
+        const bool counted = m_settings.optimizer != OptimizerKind::Exhaustive;
+        if (counted && generation == m_settings.maxGenerations) return EndReason::Generations;
         if (m_settings.patience && m_withoutGain >= *m_settings.patience) return EndReason::Patience;
         if (m_settings.maxEvals && m_evaluations >= *m_settings.maxEvals) return EndReason::Evaluations;
         return std::nullopt;
@@ -202,6 +173,7 @@ class GeneticSearch {
     Archive m_archive;
     std::size_t m_announced = 0;  ///< candidates that the observer was told of
     Population m_population;
+    const std::unique_ptr<Optimizer> m_optimizer;  ///< refers to the two above
     std::vector<GenerationRecord> m_history;
     std::int64_t m_evaluations = 0;
     std::int64_t m_failed = 0;
@@ -224,7 +196,7 @@ Result<SearchOutcome> runGeneticSearch(const SearchSettings& settings, int numLa
             fmt::format("the time that earlier parts of the run took is {}; it must be 0 or more", elapsedBefore));
     }
     try {
-        return GeneticSearch(settings, numLayers, workers, fitness, observer, elapsedBefore, std::move(stop)).run();
+        return Search(settings, numLayers, workers, fitness, observer, elapsedBefore, std::move(stop)).run();
     } catch (const std::bad_alloc&) {
         return fail(ErrorCode::OutOfMemory, "the search ran out of memory; use a smaller --population");
     } catch (const std::exception& error) {

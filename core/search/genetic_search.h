@@ -12,10 +12,27 @@
 
 namespace lpes::search {
 
+/// Where candidates come from. All have the same first generation size, the same number of candidates in the ones
+/// behind it, and the same history format.
+enum class OptimizerKind {
+    Genetic,    ///< methods.md §2
+    Random,     ///< every candidate a random curve of generation 0
+    CmaEs,      ///< arXiv 1604.00772 over the control points (cma_es.cpp)
+    Exhaustive  ///< every grid value at every control point, evenly spaced; `population` candidates a generation
+};
+[[nodiscard]] std::string optimizerName(OptimizerKind kind);                  ///< "genetic", "cma-es", …
+[[nodiscard]] Result<OptimizerKind> parseOptimizer(const std::string& text);  ///< Usage for anything else
+struct SearchSettings;
+/// Curves that an exhaustive search goes through: every grid value at every control point. −1: more than 2⁵³, or no
+/// grid.
+[[nodiscard]] std::int64_t exhaustiveSize(const SearchSettings& settings, int numLayers);
+inline constexpr std::int64_t kMostExhaustive = 1'000'000;  ///< curves that an exhaustive search may have
+
 /// Everything that decides a search besides the fitness. Two searches with equal settings and equal fitness values have
 /// equal histories, whatever the number of workers and however often they were interrupted (methods.md §2).
 struct SearchSettings {
     std::uint64_t seed = 1;
+    OptimizerKind optimizer = OptimizerKind::Genetic;
     int population = 32;                     ///< ≥ 4; the first population is generation 0
     int maxGenerations = 12;                 ///< bred generations, ≥ 0
     std::optional<std::int64_t> maxEvals;    ///< distinct candidates evaluated, failures included
@@ -110,7 +127,7 @@ class SearchObserver {
     virtual Result<void> generationFinished(const GenerationRecord& record) = 0;
 };
 
-enum class EndReason { Generations, Evaluations, TimeLimit, Patience, Failures, Stopped };
+enum class EndReason { Generations, Evaluations, TimeLimit, Patience, Failures, Stopped, Exhausted };
 [[nodiscard]] std::string endReasonName(EndReason reason);  ///< "generations", "max_evals", …
 
 struct SearchOutcome {
@@ -122,7 +139,8 @@ struct SearchOutcome {
     std::int64_t failed = 0;
 };
 
-/// The curve-constrained genetic search of methods.md §2 with "our defaults".
+/// A search with the optimizer that the settings name; by default the curve-constrained genetic search of methods.md §2
+/// with "our defaults".
 ///
 /// Generation 0: all 1.0, all 1.5, the line 1.15 → 0.85 (each where the bounds allow it), then random curves. Then: the
 /// better half, rounded up, is kept with its fitness; each child is a crossover of two distinct parents drawn from it

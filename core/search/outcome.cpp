@@ -21,6 +21,8 @@ std::string endReasonName(EndReason reason) {
             return "failures";
         case EndReason::Stopped:
             return "stopped";
+        case EndReason::Exhausted:
+            return "exhausted";
     }
     return "generations";
 }

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "core/search/genetic_search.h"
+#include "core/search/optimizer.h"
 
 namespace lpes::search {
 namespace {
@@ -77,7 +77,17 @@ Result<void> checkSettings(const SearchSettings& settings, int numLayers) {
     check.range("--max-dy", settings.maxDy, 0, kMaxScale);
     check.atLeast("the number of failures in a row that ends the search", settings.maxConsecutiveFailures, 1);
     check.atLeast("the number of times that a duplicate is drawn again", settings.duplicateRetries, 0);
-    return check.result();
+    if (auto valid = check.result(); !valid || settings.optimizer != OptimizerKind::Exhaustive) return valid;
+    if (!bounds.gridStep) {
+        return fail(ErrorCode::Usage, "an exhaustive search goes through a grid; give --grid-step and not none");
+    }
+    const std::int64_t size = exhaustiveSize(settings, numLayers);
+    if (size >= 0 && size <= kMostExhaustive) return {};
+    return fail(ErrorCode::Usage,
+                fmt::format("an exhaustive search over {} points on this grid has {} curves and may have {}; use fewer "
+                            "--points, a larger --grid-step or narrower bounds",
+                            curveSize(settings, numLayers) * settings.groups.count(),
+                            size < 0 ? std::string("more than 2^53") : std::to_string(size), kMostExhaustive));
 }
 
 }  // namespace lpes::search

@@ -1,0 +1,190 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/search/operators.h"
+#include "core/search/optimizer.h"
+
+namespace lpes::search {
+namespace {
+
+/// Candidates of a bred generation: what is left of a population when the better half, rounded up, stays.
+int bredCandidates(const SearchSettings& settings) {
+    return settings.population - (settings.population + 1) / 2;
+}
+
+/// The first generation of methods.md §2: the known curves, then random ones.
+class FromRandomCurves : public Optimizer {
+  public:
+    FromRandomCurves(const SearchSettings& settings, int numLayers)
+        : m_settings(settings), m_numLayers(numLayers), m_known(knownGenomes(settings, numLayers)) {}
+
+    [[nodiscard]] int candidates(int generation) const override {
+        return generation == 0 ? m_settings.population : bredCandidates(m_settings);
+    }
+    [[nodiscard]] RandomStream stream(int generation, int index) const override {
+        return {m_settings.seed, generation == 0 ? kStreamInitialPopulation : kStreamBreeding,
+                static_cast<std::uint32_t>(generation), static_cast<std::uint32_t>(index)};
+    }
+    [[nodiscard]] Proposal propose(int generation, int index, RandomStream& random) override {
+        if (generation == 0 && static_cast<std::size_t>(index) < m_known.size())
+            return {m_known[static_cast<std::size_t>(index)], true};
+        return {generation == 0 ? randomGenome(m_settings, m_numLayers, random) : bred(random), false};
+    }
+    void learn(const Archive&, std::size_t) override {}
+
+  protected:
+    [[nodiscard]] virtual Genome bred(RandomStream& random) = 0;
+
+    const SearchSettings& m_settings;
+    const int m_numLayers;
+
+  private:
+    const std::vector<Genome> m_known;
+};
+
+class Genetic : public FromRandomCurves {
+  public:
+    Genetic(const SearchSettings& settings, int numLayers, const Archive& archive,
+            const std::vector<std::size_t>& ranked)
+        : FromRandomCurves(settings, numLayers), m_archive(archive), m_ranked(ranked) {}
+
+  private:
+    Genome bred(RandomStream& random) override {
+        const auto kept = static_cast<std::size_t>(m_settings.population - bredCandidates(m_settings));
+        const auto [a, b] = drawParents(kept, random);
+        Genome child = crossover(m_settings, m_archive[m_ranked[a]].record.candidate.points,
+                                 m_archive[m_ranked[b]].record.candidate.points, random);
+        mutate(m_settings, m_numLayers, child, random);
+        return child;
+    }
+
+    const Archive& m_archive;
+    const std::vector<std::size_t>& m_ranked;
+};
+
+class RandomSearch : public FromRandomCurves {
+  public:
+    using FromRandomCurves::FromRandomCurves;
+
+  private:
+    Genome bred(RandomStream& random) override { return randomGenome(m_settings, m_numLayers, random); }
+};
+
+/// Values of the grid inside the bounds.
+std::vector<double> gridValues(const curve::Constraints& bounds) {
+    const double step = bounds.gridStep.value_or(0.0);
+    std::vector<double> values;
+    // As rounding to the grid has it: multiples of the step.
+    for (auto k = static_cast<std::int64_t>(std::ceil(bounds.scaleMin / step - 1e-9));
+         static_cast<double>(k) * step <= bounds.scaleMax + 1e-9 * step; ++k) {
+        values.push_back(std::clamp(static_cast<double>(k) * step, bounds.scaleMin, bounds.scaleMax));
+    }
+    return values;
+}
+
+/// Every grid value at every control point, the last point turning fastest.
+class Exhaustive : public Optimizer {
+  public:
+    Exhaustive(const SearchSettings& settings, int numLayers)
+        : m_settings(settings),
+          m_values(gridValues(settings.constraints)),
+          m_line(knownLine(settings, numLayers)),
+          m_size(exhaustiveSize(settings, numLayers)) {}
+
+    [[nodiscard]] int candidates(int generation) const override {
+        const std::int64_t left = m_size - std::int64_t{generation} * m_settings.population;
+        return static_cast<int>(std::clamp<std::int64_t>(left, 0, m_settings.population));
+    }
+    [[nodiscard]] RandomStream stream(int, int) const override { return {m_settings.seed, kStreamBreeding}; }
+    [[nodiscard]] Proposal propose(int generation, int index, RandomStream&) override {
+        std::int64_t number = std::int64_t{generation} * m_settings.population + index;
+        const auto base = static_cast<std::int64_t>(m_values.size());
+        Genome genome = m_line;
+        for (auto point = genome.rbegin(); point != genome.rend(); ++point) {
+            point->y = m_values[static_cast<std::size_t>(number % base)];
+            number /= base;
+        }
+        return {std::move(genome), true};
+    }
+    void learn(const Archive&, std::size_t) override {}
+
+  private:
+    static Genome knownLine(const SearchSettings& settings, int numLayers) {
+        const int size = curveSize(settings, numLayers);
+        Genome genome;
+        for (int group = 0; group < settings.groups.count(); ++group) {
+            for (int k = 0; k < size; ++k) genome.push_back({static_cast<double>(k) / (size - 1), 1.0});
+        }
+        return genome;
+    }
+
+    const SearchSettings& m_settings;
+    const std::vector<double> m_values;
+    const Genome m_line;
+    const std::int64_t m_size;
+};
+
+}  // namespace
+
+std::int64_t exhaustiveSize(const SearchSettings& settings, int numLayers) {
+    if (!settings.constraints.gridStep) return -1;
+    const double values = static_cast<double>(gridValues(settings.constraints).size());
+    const double points = static_cast<double>(curveSize(settings, numLayers)) * settings.groups.count();
+    const double size = std::pow(values, points);
+    return size <= 0x1p53 ? static_cast<std::int64_t>(std::llround(size)) : -1;
+}
+
+std::unique_ptr<Optimizer> makeGenetic(const SearchSettings& settings, int numLayers, const Archive& archive,
+                                       const std::vector<std::size_t>& ranked) {
+    return std::make_unique<Genetic>(settings, numLayers, archive, ranked);
+}
+
+std::unique_ptr<Optimizer> makeRandomSearch(const SearchSettings& settings, int numLayers) {
+    return std::make_unique<RandomSearch>(settings, numLayers);
+}
+
+std::unique_ptr<Optimizer> makeExhaustive(const SearchSettings& settings, int numLayers) {
+    return std::make_unique<Exhaustive>(settings, numLayers);
+}
+
+std::unique_ptr<Optimizer> makeOptimizer(const SearchSettings& settings, int numLayers, const Archive& archive,
+                                         const std::vector<std::size_t>& ranked) {
+    switch (settings.optimizer) {
+        case OptimizerKind::Random:
+            return makeRandomSearch(settings, numLayers);
+        case OptimizerKind::CmaEs:
+            return makeCmaEs(settings, numLayers);
+        case OptimizerKind::Exhaustive:
+            return makeExhaustive(settings, numLayers);
+        case OptimizerKind::Genetic:
+            break;
+    }
+    return makeGenetic(settings, numLayers, archive, ranked);
+}
+
+std::string optimizerName(OptimizerKind kind) {
+    switch (kind) {
+        case OptimizerKind::Random:
+            return "random";
+        case OptimizerKind::CmaEs:
+            return "cma-es";
+        case OptimizerKind::Exhaustive:
+            return "exhaustive";
+        case OptimizerKind::Genetic:
+            break;
+    }
+    return "genetic";
+}
+
+Result<OptimizerKind> parseOptimizer(const std::string& text) {
+    for (const OptimizerKind kind :
+         {OptimizerKind::Genetic, OptimizerKind::Random, OptimizerKind::CmaEs, OptimizerKind::Exhaustive}) {
+        if (text == optimizerName(kind)) return kind;
+    }
+    return fail(ErrorCode::Usage,
+                fmt::format("optimizer '{}' is not known; use genetic, random, cma-es or exhaustive", text));
+}
+
+}  // namespace lpes::search
