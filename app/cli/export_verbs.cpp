@@ -75,6 +75,7 @@ struct Export {
     std::string file, to, model;
     std::filesystem::path database;
     std::optional<std::string> out;
+    bool unproven = false;
 
     [[nodiscard]] Result<std::string> inFormat(const exporters::Profile& profile, int frequencies) const {
         if (to == "csv") return exporters::toCsv(profile);
@@ -92,6 +93,10 @@ struct Export {
         int frequencies = 0;
         auto profile = readChecked(file, database, model, false, &frequencies);
         if (!profile) return fail(profile.error());
+        if (const auto reason = exporters::unprovenReason(*profile); reason && to != "json" && !unproven) {
+            return fail(ErrorCode::Unsupported,
+                        fmt::format("{}; export it as json, or give --unproven to write {} all the same", *reason, to));
+        }
         Result<std::string> written = inFormat(*profile, frequencies);
         if (!written) return fail(written.error());
         const std::string& text = *written;
@@ -145,6 +150,9 @@ void addExportVerbs(CLI::App& app, Action& action) {
         ->required();
     exporter->flags.add("--model", "MODEL", "Model that the profile must fit", toText(exporter->model));
     exporter->flags.add("--out", "FILE", "File to write [standard output]", toOptionalText(exporter->out));
+    exportVerb->add_flag("--unproven", exporter->unproven,
+                         "Write a searched profile whose gain on held-out items is inside the noise into a format that "
+                         "does not say so");
     addDatabaseOption(exporter->flags, exporter->database);
     addJsonOption(*exportVerb, exporter->output);
     exportVerb->callback([exporter, &action] { action = [exporter] { return exporter->run(); }; });

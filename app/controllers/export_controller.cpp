@@ -57,6 +57,11 @@ void ExportController::exportProfile(const exporters::Profile& profile, const QS
     connect(dialog, &QFileDialog::fileSelected, this,
             [this, profile, written = std::move(written)](const QString& path) {
                 m_settings.setFolder(QStringLiteral("profile"), QFileInfo(path).path());
+                const bool json = path.endsWith(QStringLiteral(".json"), Qt::CaseInsensitive);
+                if (const auto reason = exporters::unprovenReason(profile); reason && !json) {
+                    Q_EMIT failed(tr("Not exported: %1. Choose the JSON format.").arg(QString::fromStdString(*reason)));
+                    return;
+                }
                 if (auto done = writeProfile(profile, path.toStdString()); !done) {
                     Q_EMIT failed(QString::fromStdString(done.error().text()));
                     return;

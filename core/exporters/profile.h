@@ -87,6 +87,11 @@ struct LoadedProfile {
 /// that the profile leaves empty is not compared.
 [[nodiscard]] Result<std::vector<std::string>> checkFits(const Profile& profile, const ProfileModel& model);
 
+/// Why a profile that a search made is no proven gain, in one sentence: its held-out comparison found none beyond the
+/// noise. Nothing for a proven gain, and for a profile that claims none (made by hand, without provenance). Formats that
+/// carry no provenance would hide it.
+[[nodiscard]] std::optional<std::string> unprovenReason(const Profile& profile);
+
 /// The profile for a model with another number of layers: its curves decoded there. Unsupported for Free, without a
 /// curve, and for a model with another number of key/value heads (of scales by head) or of frequencies (by band).
 [[nodiscard]] Result<Profile> transferred(const Profile& profile, const ProfileModel& to);

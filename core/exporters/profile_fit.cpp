@@ -41,6 +41,17 @@ Result<curve::GroupedCurve> curvesOf(const Profile& profile) {
 
 }  // namespace
 
+std::optional<std::string> unprovenReason(const Profile& profile) {
+    if (!profile.provenance.is_object()) return std::nullopt;
+    const auto heldout = profile.provenance.find("heldout");
+    if (heldout == profile.provenance.end() || !heldout->is_object()) return std::nullopt;
+    const auto better = heldout->find("better");
+    if (better == heldout->end() || !better->is_boolean() || better->get<bool>()) return std::nullopt;
+    const auto p = heldout->find("p_value");
+    return fmt::format("the profile's gain on held-out items is inside the noise{}; only the JSON profile says so",
+                       p != heldout->end() && p->is_number() ? fmt::format(" (p = {:.3g})", p->get<double>()) : "");
+}
+
 Result<std::vector<std::string>> checkFits(const Profile& profile, const ProfileModel& model) {
     const ProfileModel& made = profile.model;
     if (profile.layers() != std::max(model.layers, 0)) {

@@ -86,5 +86,16 @@ TEST(Transferred, RefusesWhatHasNoCurve) {
     EXPECT_FALSE(transferred(broken, to));
 }
 
+TEST(UnprovenReason, IsThatOfASearchWithoutASignificantGain) {
+    Profile profile = fullProfile();
+    EXPECT_FALSE(unprovenReason(profile)) << "it claims nothing";
+    profile.provenance["heldout"] = {{"better", false}, {"p_value", 0.31}};
+    EXPECT_THAT(unprovenReason(profile).value(), HasSubstr("p = 0.31"));
+    profile.provenance["heldout"]["better"] = true;
+    EXPECT_FALSE(unprovenReason(profile));
+    profile.provenance = 7;
+    EXPECT_FALSE(unprovenReason(profile));
+}
+
 }  // namespace
 }  // namespace lpes::exporters
