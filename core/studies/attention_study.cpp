@@ -35,14 +35,16 @@ Result<StudyOutcome> runAttention(const AttentionSettings& settings, store::Stor
                                   ProgressObserver& observer, std::stop_token stop) {
     const auto queries = parseAttentionQueries(settings.queries);
     if (!queries) return fail(queries.error());
-    const auto prepared = prepareMethod(settings.method, settings.compute, settings.task, 20, observer, stop);
+    const auto prepared = prepareMethod(settings.method, settings.compute, settings.task, "strict", 20, observer, stop);
     if (!prepared) return fail(prepared.error());
-    const auto& [bench, method, plan] = *prepared;
+    const Workbench& bench = prepared->bench;
+    const rope::PositionMethod& method = prepared->method;
+    const PromptPlan& plan = prepared->plan;
     if (auto one = rope::requireOneAttention(method, "attention by position"); !one) return fail(one.error());
     AttentionSettings resolved = settings;
     storeResolved(resolved.compute, resolved.task, bench);
     auto runId = beginRun(store, bench, settings.compute, "attn",
-                          fmt::format("attention of {} on {}", method.text, bench.task.dataset.name), toJson(resolved),
+                          fmt::format("attention of {} on {}", method.text, bench.task.info().name), toJson(resolved),
                           settings.task.itemSeed);
     if (!runId) return fail(runId.error());
     RunProgress progress(store, *runId, observer);
@@ -65,7 +67,7 @@ Result<StudyOutcome> runAttention(const AttentionSettings& settings, store::Stor
                                {"method", method.text},
                                {"queries", settings.queries},
                                {"task", settings.task.task},
-                               {"data", bench.task.dataset.name},
+                               {"data", bench.task.info().name},
                                {"items", plan.itemsRun()},
                                {"skipped_too_long", plan.itemsSkipped()},
                                {"applied", "verified"},

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/analysis/position_accuracy.h"
+#include "core/studies/evaluation_summary.h"
 #include "core/studies/json_rows.h"
 #include "core/studies/method_timing.h"
 #include "core/studies/resuming.h"
@@ -21,6 +22,7 @@ constexpr const char* kSplit = "eval";
 
 /// A method on its way through the items.
 struct Contender {
+    rope::MethodSpec spec;
     std::string text;
     rope::PositionMethod method;
     std::int64_t variantId = 0;
@@ -28,6 +30,7 @@ struct Contender {
     std::optional<std::int64_t> peakBytes;
     std::vector<double> seconds;  ///< [chunks], 0: was not computed in this sitting
     std::int64_t tokens = 0;      ///< in the chunks that were computed
+    std::optional<GuardrailSide> shortContexts;
 };
 
 /// What a comparison works with once everything is loaded and checked.
@@ -36,6 +39,7 @@ struct Comparison {
     tasks::ScoreKind score;
     std::vector<Contender> contenders;
     PromptPlan plan;
+    Guardrail guardrail;
 };
 
 Result<std::vector<rope::MethodSpec>> specsOf(const CompareSettings& settings) {
@@ -43,7 +47,7 @@ Result<std::vector<rope::MethodSpec>> specsOf(const CompareSettings& settings) {
     for (const std::string& method : settings.methods) list += (list.empty() ? "" : ";") + method;
     auto specs = rope::parseMethods(list);
     if (!specs) return fail(specs.error());
-    if (specs->size() < 2) {
+    if (specs->size() < 2 && !settings.partOf) {
         return fail(ErrorCode::Usage,
                     fmt::format("a comparison needs at least two methods and got '{}'; write for example "
                                 "--methods 'baseline;pi:1.5'",
@@ -54,10 +58,9 @@ Result<std::vector<rope::MethodSpec>> specsOf(const CompareSettings& settings) {
 
 Result<Comparison> prepare(const CompareSettings& settings, ProgressObserver& observer, std::stop_token stop,
                            const LoadedModel* loaded) {
-    auto score = tasks::parseScoreKind(settings.score);
-    if (!score) return fail(score.error());
     auto specs = specsOf(settings);
     if (!specs) return fail(specs.error());
+    if (auto known = checkScoreName(settings.score); !known) return fail(known.error());
     if (settings.compute.workers != 1) {
         return fail(ErrorCode::Usage,
                     fmt::format("--workers {}: a comparison runs with one worker, because it measures time; use "
@@ -66,6 +69,8 @@ Result<Comparison> prepare(const CompareSettings& settings, ProgressObserver& ob
     }
     auto bench = prepareWorkbench(settings.compute, settings.task, 100, observer, stop, loaded);
     if (!bench) return fail(bench.error());
+    auto score = scoreFor(bench->task, settings.score);
+    if (!score) return fail(score.error());
     std::vector<Contender> contenders;
     // The same items for all: the shortest context decides which of them are too long.
     int context = std::numeric_limits<int>::max();
@@ -74,11 +79,15 @@ Result<Comparison> prepare(const CompareSettings& settings, ProgressObserver& ob
         auto method = methodFor(spec, bench->model.config(), observer);
         if (!method) return fail(method.error());
         context = std::min(context, rope::contextLength(*method, model));
-        contenders.push_back({spec.text, std::move(*method), 0, {}, {}, {}, 0});
+        contenders.push_back({spec, spec.text, std::move(*method), 0, {}, {}, {}, 0, {}});
     }
+    bench->pass.generates = score->kind == tasks::ScoreKind::Kind::Generate;
     auto plan = planOfAllItems(*bench, context);
     if (!plan) return fail(plan.error());
-    return Comparison{std::move(*bench), std::move(*score), std::move(contenders), std::move(*plan)};
+    auto guardrail = Guardrail::make(settings.guardrail, bench->model.tokenizer(), context);
+    if (!guardrail) return fail(guardrail.error());
+    return Comparison{std::move(*bench), std::move(*score), std::move(contenders), std::move(*plan),
+                      std::move(*guardrail)};
 }
 
 /// Index of the chunk with the most tokens.
@@ -86,7 +95,8 @@ std::size_t largestChunk(const PromptPlan& plan) {
     std::size_t largest = 0, most = 0;
     for (std::size_t chunk = 0; chunk < plan.chunks().size(); ++chunk) {
         std::size_t tokens = 0;
-        for (const std::size_t index : plan.chunks()[chunk]) tokens += plan.entries()[index].tokens.prompt.size();
+        for (const std::size_t index : plan.chunks()[chunk])
+            tokens += static_cast<std::size_t>(plan.entries()[index].scoredTokens);
         if (tokens > most) {
             largest = chunk;
             most = tokens;
@@ -99,13 +109,14 @@ std::size_t largestChunk(const PromptPlan& plan) {
 Result<void> measureMemory(Comparison& work, std::stop_token stop) {
     std::vector<model::ScoredPrompt> batch;
     for (const std::size_t index : work.plan.chunks()[largestChunk(work.plan)]) {
-        const TokenizedPrompt& tokens = work.plan.entries()[index].tokens;
-        batch.push_back({tokens.prompt, tokens.answer});
+        const auto tokens = work.plan.tokens(index);
+        if (!tokens) return fail(tokens.error());
+        batch.push_back({(*tokens)->prompt, (*tokens)->answer});
     }
     for (Contender& one : work.contenders) {
         const auto peak = peakOf([&]() -> Result<void> {
             const auto session = work.bench.model.lm->newSession(work.bench.threads);
-            auto scored = session->scoreAnswers(batch, one.method, stop);
+            auto scored = session->scoreAnswers(batch, one.method, stop, {work.plan.pass().sharePrefixes});
             if (!scored) return fail(scored.error());
             return {};
         });
@@ -118,7 +129,7 @@ Result<void> measureMemory(Comparison& work, std::stop_token stop) {
 json methodJson(const Comparison& work, const Contender& one, std::uint64_t seed) {
     const Contender& first = work.contenders.front();
     const analysis::AccuracyByPosition accuracy =
-        analysis::accuracyByPosition(one.evaluation->outcomes(), work.bench.task.labels);
+        analysis::accuracyByPosition(one.evaluation->outcomes(), work.bench.task.labels, work.plan.graded());
     const auto positions = static_cast<int>(work.bench.task.positions.size());
     const analysis::Interval interval = analysis::meanAccuracyInterval(one.evaluation->outcomes(), positions, seed);
     const double seconds = std::accumulate(one.seconds.begin(), one.seconds.end(), 0.0);
@@ -138,10 +149,17 @@ json methodJson(const Comparison& work, const Contender& one, std::uint64_t seed
              {"p_value_vs_first", nullptr},
              {"latency_vs_first", nullptr}};
     double nll = 0.0;
+    out["bias"] = biasJson(work.bench.task, one.evaluation->outcomes());
+    out["groups"] = groupsJson(work.bench.task, one.evaluation->outcomes());
+    out["agreement"] = agreementJson(one.evaluation->outcomes());
+    out["searched_on"] = overlapJson(one.spec, work.bench.task);
     for (const analysis::PositionResult& position : accuracy.positions)
         nll += position.answerNll / static_cast<double>(accuracy.positions.size());
     out["mean_answer_nll"] = nll;
+    out["guardrail"] = nullptr;
     if (&one == &first) return out;
+    if (first.shortContexts && one.shortContexts)
+        out["guardrail"] = work.guardrail.judge(*first.shortContexts, *one.shortContexts);
     const analysis::Comparison compared =
         analysis::compareOutcomes(first.evaluation->outcomes(), one.evaluation->outcomes(), positions, seed,
                                   first.text == "baseline" ? "the baseline" : "the first method");
@@ -149,6 +167,10 @@ json methodJson(const Comparison& work, const Contender& one, std::uint64_t seed
     out["nll_difference"] = {{"mean", compared.nll.meanDifference},
                              {"low", compared.nll.interval.low},
                              {"high", compared.nll.interval.high}};
+    out["score_difference"] = {{"mean", compared.score.meanDifference},
+                               {"low", compared.score.interval.low},
+                               {"high", compared.score.interval.high},
+                               {"p_value", compared.score.pValue}};
     out["mcnemar_vs_first"] = compared.mcnemarByPosition;
     out["better_than_first"] = compared.better;
     out["verdict"] = compared.verdict;
@@ -160,7 +182,8 @@ json methodJson(const Comparison& work, const Contender& one, std::uint64_t seed
 
 Result<void> recordPositions(const Comparison& work, std::int64_t runId, store::StoreWriter& store) {
     for (const Contender& one : work.contenders) {
-        const auto accuracy = analysis::accuracyByPosition(one.evaluation->outcomes(), work.bench.task.labels);
+        const auto accuracy =
+            analysis::accuracyByPosition(one.evaluation->outcomes(), work.bench.task.labels, work.plan.graded());
         if (auto done = store.recordPositions(runId, positionRows(accuracy, one.variantId, kSplit)); !done) return done;
     }
     return {};
@@ -186,12 +209,24 @@ Result<bool> runChunks(Comparison& work, RunProgress& progress, std::stop_token 
     return true;
 }
 
+/// What each method does to short contexts. False when stopped.
+Result<bool> measureShortContexts(Comparison& work, model::ModelSession& session, RunProgress& progress,
+                                  std::stop_token stop) {
+    if (work.guardrail.empty() || work.contenders.size() < 2) return true;
+    for (Contender& one : work.contenders) {
+        progress.setStage(fmt::format("guardrail, short contexts: {}", one.text));
+        auto side = work.guardrail.measure(session, one.method, stop);
+        if (!side && model::wasStopped(side.error())) return false;
+        if (!side) return fail(side.error());
+        one.shortContexts = std::move(*side);
+    }
+    return true;
+}
+
 Result<StudyOutcome> compareAll(Comparison& work, const CompareSettings& settings, const json& settingsJson,
                                 std::int64_t runId, store::StoreWriter& store, RunProgress& progress,
                                 std::stop_token stop) {
-    std::vector<std::string> items;
-    for (const tasks::KvItem& item : work.bench.task.dataset.items) items.push_back(item.id);
-    if (auto set = store.setSplit(runId, kSplit, items); !set) return fail(set.error());
+    if (auto set = store.setSplit(runId, kSplit, work.bench.task.ids()); !set) return fail(set.error());
     progress.setStage("measuring memory");
     if (auto measured = measureMemory(work, stop); !measured) return fail(measured.error());
     const auto session = work.bench.model.lm->newSession(work.bench.threads);
@@ -208,7 +243,8 @@ Result<StudyOutcome> compareAll(Comparison& work, const CompareSettings& setting
         one.evaluation.emplace(std::move(*begun));
     }
     progress.setTotal(work.plan.prompts() * static_cast<std::int64_t>(work.contenders.size()));
-    const auto complete = runChunks(work, progress, stop);
+    auto complete = runChunks(work, progress, stop);
+    if (complete && *complete) complete = measureShortContexts(work, *session, progress, stop);
     if (!complete) return fail(complete.error());
     if (auto recorded = recordPositions(work, runId, store); !recorded) return fail(recorded.error());
     json methods = json::array();
@@ -218,10 +254,12 @@ Result<StudyOutcome> compareAll(Comparison& work, const CompareSettings& setting
                       {"state", *complete ? "finished" : "stopped"},
                       {"model", settings.compute.model},
                       {"task", settings.task.task},
-                      {"data", work.bench.task.dataset.name},
+                      {"data", work.bench.task.info().name},
                       {"score", work.score.text},
                       {"items", work.plan.itemsRun()},
                       {"skipped_too_long", work.plan.itemsSkipped()},
+                      {"template_hash", work.bench.task.info().templateHash},
+                      {"notes", notesJson(work.plan)},
                       {"methods", std::move(methods)},
                       {"applied", "verified"},
                       {"seconds", progress.secondsThisSitting()},
@@ -237,9 +275,10 @@ Result<StudyOutcome> runComparison(const CompareSettings& settings, store::Store
     if (!work) return fail(work.error());
     CompareSettings resolved = settings;
     storeResolved(resolved.compute, resolved.task, work->bench);
+    resolved.score = work->score.text;
     const json settingsJson = toJson(resolved);
     auto runId = beginRun(store, work->bench, settings.compute, "compare",
-                          fmt::format("{} methods on {}", work->contenders.size(), work->bench.task.dataset.name),
+                          fmt::format("{} methods on {}", work->contenders.size(), work->bench.task.info().name),
                           settingsJson, settings.seed);
     if (!runId) return fail(runId.error());
     RunProgress progress(store, *runId, observer);

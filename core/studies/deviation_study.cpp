@@ -83,7 +83,7 @@ Result<StudyOutcome> runDeviation(const DeviationSettings& settings, store::Stor
     DeviationSettings resolved = settings;
     storeResolved(resolved.compute, resolved.task, *bench);
     auto runId = beginRun(store, *bench, settings.compute, "deviation",
-                          fmt::format("deviation on {}", bench->task.dataset.name), toJson(resolved), settings.seed);
+                          fmt::format("deviation on {}", bench->task.info().name), toJson(resolved), settings.seed);
     if (!runId) return fail(runId.error());
     RunProgress progress(store, *runId, observer);
     return conductRun(store, *runId, progress, [&]() -> Result<StudyOutcome> {
@@ -107,7 +107,7 @@ Result<StudyOutcome> runDeviation(const DeviationSettings& settings, store::Stor
                                {"state", "finished"},
                                {"model", settings.compute.model},
                                {"task", settings.task.task},
-                               {"data", bench->task.dataset.name},
+                               {"data", bench->task.info().name},
                                {"items", plan->itemsRun()},
                                {"skipped_too_long", plan->itemsSkipped()},
                                {"seconds", progress.secondsThisSitting()},

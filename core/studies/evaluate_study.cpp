@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "core/analysis/position_accuracy.h"
+#include "core/studies/evaluation_summary.h"
 #include "core/studies/json_rows.h"
 #include "core/studies/run_session.h"
 #include "core/studies/studies.h"
@@ -9,77 +10,165 @@ namespace lpes::studies {
 
 namespace {
 
+using nlohmann::json;
+
 constexpr const char* kSplit = "eval";
 
-}  // namespace
-
-Result<StudyOutcome> runEvaluation(const EvalSettings& settings, store::StoreWriter& store, ProgressObserver& observer,
-                                   std::stop_token stop) {
-    auto score = tasks::parseScoreKind(settings.score);
-    if (!score) return fail(score.error());
+Result<void> checkSettings(const EvalSettings& settings) {
+    if (auto known = checkScoreName(settings.score); !known) return known;
     if (settings.compute.workers != 1) {
         return fail(ErrorCode::Usage,
                     fmt::format("--workers {}: an evaluation runs with one worker; use --threads-per-worker",
                                 settings.compute.workers));
     }
-    const auto prepared = prepareMethod(settings.method, settings.compute, settings.task, 100, observer, stop);
-    if (!prepared) return fail(prepared.error());
-    const auto& [bench, method, plan] = *prepared;
+    if (settings.repeats < 1) {
+        return fail(ErrorCode::Usage, fmt::format("--repeats {} is too small; give at least 1", settings.repeats));
+    }
+    if (settings.agreementItems < 0) {
+        return fail(ErrorCode::Usage,
+                    fmt::format("--agreement {} is too small; give 0 or more items", settings.agreementItems));
+    }
+    return {};
+}
 
-    EvalSettings resolved = settings;
-    storeResolved(resolved.compute, resolved.task, bench);
-    const nlohmann::json settingsJson = toJson(resolved);
-    auto runId =
-        beginRun(store, bench, settings.compute, "eval", fmt::format("{} on {}", method.text, bench.task.dataset.name),
-                 settingsJson, settings.task.itemSeed);
-    if (!runId) return fail(runId.error());
-    RunProgress progress(store, *runId, observer);
-    return conductRun(store, *runId, progress, [&]() -> Result<StudyOutcome> {
-        std::vector<std::string> items;
-        for (const tasks::KvItem& item : bench.task.dataset.items) items.push_back(item.id);
-        if (auto set = store.setSplit(*runId, kSplit, items); !set) return fail(set.error());
-        auto variant = store.ensureVariant(*runId, method.text, storedScales(method));
-        if (!variant) return fail(variant.error());
-        auto session = bench.model.lm->newSession(bench.threads);
-        if (auto applied = requireApplied(*session, method, plan.longestPrompt()); !applied)
+/// One evaluation of all items, and what it needs.
+class Evaluation {
+  public:
+    Evaluation(const EvalSettings& settings, const MethodBench& work, tasks::ScoreKind score, std::int64_t runId,
+               store::StoreWriter& store, RunProgress& progress)
+        : m_settings(settings),
+          m_work(work),
+          m_score(std::move(score)),
+          m_runId(runId),
+          m_store(store),
+          m_progress(progress),
+          m_session(work.bench.model.lm->newSession(work.bench.threads)) {}
+
+    Result<StudyOutcome> run(const json& settingsJson, const std::stop_token& stop) {
+        if (auto set = m_store.setSplit(m_runId, kSplit, m_work.bench.task.ids()); !set) return fail(set.error());
+        if (auto applied = requireApplied(*m_session, m_work.method, m_work.plan.longestPrompt()); !applied)
             return fail(applied.error());
-        progress.setTotal(plan.prompts());
-        progress.setStage(fmt::format("evaluating {}", method.text));
-        auto outcomes = evaluateVariant(
-            {*session, bench.model.tokenizer(), plan, method, *score, store, *variant, kSplit}, progress, stop);
-        bool stopped = false;
+        m_progress.setTotal(m_work.plan.prompts() * m_settings.repeats);
+        for (int repeat = 0; repeat < m_settings.repeats && !m_stopped; ++repeat) {
+            if (auto done = evaluate(repeat, stop); !done) return fail(done.error());
+        }
+        return result(settingsJson);
+    }
+
+  private:
+    /// Other pass sizes round differently, which is all that tells repeats apart.
+    Result<PromptPlan> planOf(int repeat) const {
+        if (repeat == 0) return m_work.plan;
+        PassSize pass = m_work.plan.pass();
+        pass.prompts += repeat;
+        const Workbench& bench = m_work.bench;
+        return PromptPlan::make(bench.task, bench.task.ids(), bench.model.tokenizer(), m_work.plan.contextLength(),
+                                pass);
+    }
+
+    Result<void> evaluate(int repeat, const std::stop_token& stop) {
+        const auto plan = planOf(repeat);
+        if (!plan) return fail(plan.error());
+        // The scales tell variants apart, and those of repeats are the same.
+        const std::string name =
+            repeat == 0 ? m_work.method.text : fmt::format("{} (again {})", m_work.method.text, repeat);
+        const auto variant =
+            m_store.ensureVariant(m_runId, name, repeat == 0 ? storedScales(m_work.method) : rope::LayerScales{});
+        if (!variant) return fail(variant.error());
+        m_progress.setStage(fmt::format("evaluating {}", name));
+        auto outcomes = evaluateVariant({*m_session, m_work.bench.model.tokenizer(), *plan, m_work.method, m_score,
+                                         m_store, *variant, kSplit, m_settings.agreementItems},
+                                        m_progress, stop);
         if (!outcomes) {
             if (!model::wasStopped(outcomes.error())) return fail(outcomes.error());
-            stopped = true;
-            auto stored = store.reader().outcomes(*variant, kSplit);
+            m_stopped = true;
+            auto stored = m_store.reader().outcomes(*variant, kSplit);
             if (!stored) return fail(stored.error());
             outcomes.emplace();
             for (const store::OutcomeRow& row : *stored) outcomes->push_back(fromRow(row));
         }
-        const analysis::AccuracyByPosition accuracy = analysis::accuracyByPosition(*outcomes, bench.task.labels);
-        if (auto done = store.recordPositions(*runId, positionRows(accuracy, *variant, kSplit)); !done) {
-            return fail(done.error());
-        }
-        const double seconds = progress.secondsThisSitting();
-        StudyOutcome outcome{*runId, stopped, {}};
+        // A repeat that was stopped half way says nothing about noise.
+        if (repeat == 0 || !m_stopped) m_repeats.push_back(std::move(*outcomes));
+        if (repeat > 0) return {};
+        m_accuracy = analysis::accuracyByPosition(m_repeats.front(), m_work.bench.task.labels, m_work.plan.graded());
+        return m_store.recordPositions(m_runId, positionRows(m_accuracy, *variant, kSplit));
+    }
+
+    Result<StudyOutcome> result(const json& settingsJson) const {
+        const PreparedTask& task = m_work.bench.task;
+        const std::vector<analysis::ItemOutcome>& outcomes = m_repeats.front();
+        const auto spec = rope::parseMethod(m_settings.method);
+        if (!spec) return fail(spec.error());
+        const double seconds = m_progress.secondsThisSitting();
+        StudyOutcome outcome{m_runId, m_stopped, {}};
         outcome.result = {
-            {"run_id", *runId},
-            {"state", stopped ? "stopped" : "finished"},
-            {"model", settings.compute.model},
-            {"method", method.text},
-            {"task", settings.task.task},
-            {"data", bench.task.dataset.name},
-            {"score", score->text},
-            {"items", accuracy.items},
-            {"skipped_too_long", accuracy.skippedTooLong},
-            {"positions", positionsJson(accuracy)},
-            {"mean_accuracy", accuracy.meanAccuracy},
-            {"gap", accuracy.gap},
+            {"run_id", m_runId},
+            {"state", m_stopped ? "stopped" : "finished"},
+            {"model", m_settings.compute.model},
+            {"method", m_work.method.text},
+            {"task", m_settings.task.task},
+            {"data", task.info().name},
+            {"template_hash", task.info().templateHash},
+            {"score", m_score.text},
+            {"items", m_accuracy.items},
+            {"skipped_too_long", m_accuracy.skippedTooLong},
+            {"positions", positionsJson(m_accuracy)},
+            {"mean_accuracy", m_accuracy.meanAccuracy},
+            {"gap", m_accuracy.gap},
+            {"bias", biasJson(task, outcomes)},
+            {"groups", groupsJson(task, outcomes)},
+            {"lengths", lengthsJson(outcomes)},
+            {"agreement", agreementJson(outcomes)},
+            {"noise", noiseJson(m_repeats, task.labels)},
+            {"notes", notesJson(m_work.plan)},
+            {"searched_on", overlapJson(*spec, task)},
             {"applied", "verified"},
             {"seconds", seconds},
-            {"prompts_per_second", seconds > 0 ? static_cast<double>(progress.promptsComputed()) / seconds : 0.0},
+            {"prompts_per_second", seconds > 0 ? static_cast<double>(m_progress.promptsComputed()) / seconds : 0.0},
             {"settings", settingsJson}};
         return outcome;
+    }
+
+    const EvalSettings& m_settings;
+    const MethodBench& m_work;
+    tasks::ScoreKind m_score;
+    std::int64_t m_runId;
+    store::StoreWriter& m_store;
+    RunProgress& m_progress;
+    std::unique_ptr<model::ModelSession> m_session;
+    std::vector<std::vector<analysis::ItemOutcome>> m_repeats;
+    analysis::AccuracyByPosition m_accuracy;
+    bool m_stopped = false;
+};
+
+}  // namespace
+
+Result<StudyOutcome> runEvaluation(const EvalSettings& settings, store::StoreWriter& store, ProgressObserver& observer,
+                                   std::stop_token stop) {
+    if (auto valid = checkSettings(settings); !valid) return fail(valid.error());
+    auto work = prepareMethod(settings.method, settings.compute, settings.task, settings.score, 100, observer, stop);
+    if (!work) return fail(work.error());
+    if (settings.agreementItems > 0 && work->bench.task.info().defaultScore.kind == tasks::ScoreKind::Kind::Choice) {
+        return fail(ErrorCode::Usage, fmt::format("--agreement {}: {} has no rule for a generated text; leave it out",
+                                                  settings.agreementItems, settings.task.task));
+    }
+    if (settings.agreementItems > 0 && !work->bench.pass.generates) {
+        work->bench.pass.generates = true;
+        auto plan = planOfAllItems(work->bench, work->plan.contextLength());
+        if (!plan) return fail(plan.error());
+        work->plan = std::move(*plan);
+    }
+    EvalSettings resolved = settings;
+    storeResolved(resolved.compute, resolved.task, work->bench);
+    resolved.score = work->score.text;
+    const json settingsJson = toJson(resolved);
+    auto runId = beginRun(store, work->bench, settings.compute, "eval",
+                          fmt::format("{} on {}", work->method.text, work->bench.task.info().name), settingsJson,
+                          settings.task.itemSeed);
+    if (!runId) return fail(runId.error());
+    RunProgress progress(store, *runId, observer);
+    return conductRun(store, *runId, progress, [&] {
+        return Evaluation(settings, *work, work->score, *runId, store, progress).run(settingsJson, stop);
     });
 }
 

@@ -2,81 +2,91 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "core/base/clock.h"
 #include "core/studies/json_rows.h"
-#include "core/tasks/kv_retrieval.h"
+#include "core/tasks/scoring.h"
 
 namespace lpes::studies {
 
 namespace {
 
-/// Longest answer of generation scoring, as the benchmark sets it (methods.md §3.1).
-constexpr int kMaxNewTokens = 100;
-
 analysis::ItemOutcome outcomeOf(const PromptPlan::Entry& entry) {
     analysis::ItemOutcome outcome;
     outcome.itemId = entry.itemId;
     outcome.position = entry.position;
-    outcome.goldIndex = entry.tokens.goldIndex;
-    outcome.goldToken = entry.tokens.goldToken();
-    outcome.promptTokens = static_cast<int>(entry.tokens.prompt.size());
+    outcome.goldIndex = entry.goldIndex;
+    outcome.goldToken = entry.goldToken;
+    outcome.promptTokens = entry.promptTokens;
     outcome.skippedTooLong = entry.tooLong;
     return outcome;
 }
 
-/// Greedy answer, as the benchmark's own loop makes it: up to kMaxNewTokens, ended by an end token.
-Result<std::string> generateAnswer(model::ModelSession& session, const text::Tokenizer& tokenizer,
-                                   const TokenizedPrompt& tokens, int contextLength, const rope::PositionMethod& method,
-                                   std::stop_token stop) {
-    session.resetSequence();
-    if (auto set = session.setMethod(method); !set) return fail(set.error());
-    std::vector<text::TokenId> answer;
-    std::vector<text::TokenId> next = tokens.prompt;
-    const int room = std::min(kMaxNewTokens, contextLength - static_cast<int>(tokens.prompt.size()));
-    while (static_cast<int>(answer.size()) < room) {
-        auto logits = session.advance(next, stop);
-        if (!logits) return fail(logits.error());
-        const auto best =
-            static_cast<text::TokenId>(std::max_element(logits->begin(), logits->end()) - logits->begin());
-        if (std::ranges::find(tokenizer.endIds(), best) != tokenizer.endIds().end()) break;
-        answer.push_back(best);
-        next.assign(1, best);
+/// An entry of a chunk on its way through the model.
+struct Asked {
+    std::size_t entry = 0;
+    std::shared_ptr<const TokenizedPrompt> tokens;
+    std::size_t firstScored = 0;  ///< of the pass's continuations
+};
+
+/// Greedy answers to the entries of a chunk that are to have one, decoded together, ended by an end token or at the
+/// length that each entry's rule says.
+Result<std::vector<std::string>> generateTexts(const VariantEvaluation::Subject& subject,
+                                               const std::vector<const Asked*>& asked, const std::stop_token& stop) {
+    std::vector<std::vector<text::TokenId>> prompts;
+    model::GenerateOptions options{1, subject.tokenizer.endIds(), subject.plan.pass().sharePrefixes};
+    for (const Asked* one : asked) {
+        prompts.push_back(one->tokens->prompt);
+        options.mostNewTokens = std::max(options.mostNewTokens, one->tokens->rule.maxNewTokens);
     }
-    session.resetSequence();
-    return tokenizer.decode(answer);
+    auto answers = subject.session.generateAnswers(prompts, subject.method, options, stop);
+    if (!answers) return fail(answers.error());
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+        std::vector<text::TokenId>& ids = (*answers)[i].ids;
+        ids.resize(std::min(ids.size(), static_cast<std::size_t>(asked[i]->tokens->rule.maxNewTokens)));
+        auto text = subject.tokenizer.decode(ids);
+        if (!text) return fail(text.error());
+        texts.push_back(std::move(*text));
+    }
+    return texts;
 }
 
-Result<std::vector<analysis::ItemOutcome>> computeChunk(const VariantEvaluation::Subject& subject,
-                                                        const std::vector<std::size_t>& chunk,
-                                                        VariantEvaluation::ChunkRun& run, std::stop_token stop) {
-    const PromptPlan& plan = subject.plan;
+/// The continuations of a chunk: the answer alone, or every choice.
+std::vector<model::ScoredPrompt> continuations(std::vector<Asked>& chunk) {
     std::vector<model::ScoredPrompt> batch;
-    for (const std::size_t index : chunk) {
-        const TokenizedPrompt& tokens = plan.entries()[index].tokens;
-        batch.push_back({tokens.prompt, tokens.answer});
-        run.tokens += static_cast<std::int64_t>(tokens.prompt.size() + tokens.answer.size());
+    for (Asked& one : chunk) {
+        one.firstScored = batch.size();
+        if (one.tokens->choices.empty()) batch.push_back({one.tokens->prompt, one.tokens->answer});
+        for (const auto& choice : one.tokens->choices) batch.push_back({one.tokens->prompt, choice});
     }
-    const double start = steadySeconds();
-    auto scores = subject.session.scoreAnswers(batch, subject.method, stop);
-    if (!scores) return fail(scores.error());
-    run.seconds = steadySeconds() - start;
-    std::vector<analysis::ItemOutcome> outcomes;
-    for (std::size_t i = 0; i < chunk.size(); ++i) {
-        const PromptPlan::Entry& entry = plan.entries()[chunk[i]];
-        analysis::ItemOutcome outcome = outcomeOf(entry);
-        outcome.nll = (*scores)[i].meanNll;
-        outcome.correct = (*scores)[i].allArgmax;
-        if (subject.score.kind == tasks::ScoreKind::Kind::Generate) {
-            auto text = generateAnswer(subject.session, subject.tokenizer, entry.tokens, plan.contextLength(),
-                                       subject.method, stop);
-            if (!text) return fail(text.error());
-            outcome.correct = tasks::kvGeneratedCorrect(*text, entry.tokens.value);
-            outcome.generated = std::move(*text);
+    return batch;
+}
+
+double total(const model::AnswerScore& score) {
+    return std::accumulate(score.logProbs.begin(), score.logProbs.end(), 0.0);
+}
+
+/// What the likelihoods of a prompt's continuations say about it.
+void judge(const Asked& one, const std::vector<model::AnswerScore>& scores, const tasks::ScoreKind& kind,
+           analysis::ItemOutcome& outcome) {
+    const std::size_t choices = one.tokens->choices.size();
+    std::size_t answer = one.firstScored;
+    bool chosen = false;
+    if (choices > 0) {
+        const auto right = std::ranges::find(one.tokens->choices, one.tokens->answer) - one.tokens->choices.begin();
+        answer += static_cast<std::size_t>(right);
+        std::size_t best = one.firstScored;
+        for (std::size_t i = best + 1; i < one.firstScored + choices; ++i) {
+            if (total(scores[i]) > total(scores[best])) best = i;
         }
-        outcomes.push_back(std::move(outcome));
+        chosen = best == answer;
     }
-    return outcomes;
+    outcome.nll = scores[answer].meanNll;
+    outcome.strict = scores[answer].allArgmax;
+    const bool byChoice = choices > 0 && kind.kind != tasks::ScoreKind::Kind::Strict;
+    outcome.score = (byChoice ? chosen : *outcome.strict) ? 1.0 : 0.0;
 }
 
 Result<void> commit(store::StoreWriter& store, std::int64_t variantId, const std::string& split,
@@ -90,37 +100,68 @@ Result<void> commit(store::StoreWriter& store, std::int64_t variantId, const std
 }  // namespace
 
 Result<PromptPlan> PromptPlan::make(const PreparedTask& task, std::span<const std::string> itemIds,
-                                    const text::Tokenizer& tokenizer, int contextLength, int batchSize) {
+                                    const text::Tokenizer& tokenizer, int contextLength, PassSize pass,
+                                    std::int64_t tokensKept) {
     PromptPlan plan;
-    plan.m_contextLength = contextLength;
+    plan.m_pass = pass;
+    plan.m_maker = std::make_shared<PromptMaker>(task, tokenizer, contextLength, pass.generates);
+    std::int64_t kept = 0;
     for (const std::string& itemId : itemIds) {
-        const tasks::KvItem* item = task.find(itemId);
-        if (item == nullptr) return fail(ErrorCode::BadInput, "item '" + itemId + "' is not in the data set");
+        const auto item = task.find(itemId);
+        if (!item) return fail(ErrorCode::BadInput, "item '" + itemId + "' is not in the data set");
         const std::size_t first = plan.m_entries.size();
         bool tooLong = false;
         for (std::size_t position = 0; position < task.positions.size(); ++position) {
-            auto tokens = tokenizeItem(tokenizer, *item, task.goldIndices[position]);
-            if (!tokens) return fail(tokens.error());
-            tooLong =
-                tooLong || tokens->prompt.size() + tokens->answer.size() > static_cast<std::size_t>(contextLength);
-            plan.m_entries.push_back({itemId, static_cast<int>(position), false, std::move(*tokens)});
+            auto made = plan.m_maker->tokens(*item, static_cast<int>(position));
+            if (!made) return fail(made.error());
+            const auto tokens = std::make_shared<const TokenizedPrompt>(std::move(*made));
+            tooLong = tooLong || tokens->tokens() > static_cast<std::size_t>(contextLength);
+            plan.m_entries.push_back({itemId, static_cast<int>(position), false, tokens->goldIndex, tokens->goldToken(),
+                                      static_cast<int>(tokens->prompt.size()), static_cast<int>(tokens->scored()),
+                                      !tokens->rule.binary, tokens->note});
+            plan.m_items.push_back(*item);
+            kept += static_cast<std::int64_t>(tokens->tokens());
+            plan.m_tokens.push_back(kept <= tokensKept ? tokens : nullptr);
         }
-        for (std::size_t i = first; i < plan.m_entries.size(); ++i) plan.m_entries[i].tooLong = tooLong;
-    }
-    for (std::size_t i = 0; i < plan.m_entries.size(); ++i) {
-        if (plan.m_entries[i].tooLong) continue;
-        if (plan.m_chunks.empty() || plan.m_chunks.back().size() >= static_cast<std::size_t>(batchSize)) {
-            plan.m_chunks.emplace_back();
+        for (std::size_t i = first; i < plan.m_entries.size(); ++i) {
+            plan.m_entries[i].tooLong = tooLong;
+            if (tooLong) plan.m_tokens[i].reset();
         }
-        plan.m_chunks.back().push_back(i);
     }
+    plan.cut();
     return plan;
+}
+
+void PromptPlan::cut() {
+    std::int64_t tokens = 0;
+    for (std::size_t i = 0; i < m_entries.size(); ++i) {
+        if (m_entries[i].tooLong) continue;
+        const bool full = m_chunks.empty() || m_chunks.back().size() >= static_cast<std::size_t>(m_pass.prompts) ||
+                          (m_pass.tokens && tokens + m_entries[i].scoredTokens > *m_pass.tokens);
+        if (full) {
+            m_chunks.emplace_back();
+            tokens = 0;
+        }
+        m_chunks.back().push_back(i);
+        tokens += m_entries[i].scoredTokens;
+    }
+}
+
+Result<std::shared_ptr<const TokenizedPrompt>> PromptPlan::tokens(std::size_t entry) const {
+    if (m_tokens[entry]) return m_tokens[entry];
+    auto made = m_maker->tokens(m_items[entry], m_entries[entry].position);
+    if (!made) return fail(made.error());
+    return std::make_shared<const TokenizedPrompt>(std::move(*made));
 }
 
 std::int64_t PromptPlan::prompts() const {
     std::int64_t count = 0;
     for (const auto& chunk : m_chunks) count += static_cast<std::int64_t>(chunk.size());
     return count;
+}
+
+bool PromptPlan::graded() const {
+    return m_pass.generates && std::ranges::any_of(m_entries, &Entry::graded);
 }
 
 std::int64_t PromptPlan::itemsRun() const {
@@ -132,17 +173,17 @@ std::int64_t PromptPlan::itemsSkipped() const {
 }
 
 int PromptPlan::longestPrompt() const {
-    std::size_t longest = 1;
+    int longest = 1;
     for (const Entry& entry : m_entries) {
-        if (!entry.tooLong) longest = std::max(longest, entry.tokens.prompt.size() + entry.tokens.answer.size());
+        if (!entry.tooLong) longest = std::max(longest, entry.scoredTokens);
     }
-    return static_cast<int>(longest);
+    return longest;
 }
 
 std::int64_t PromptPlan::tokens() const {
     std::int64_t count = 0;
     for (const Entry& entry : m_entries) {
-        if (!entry.tooLong) count += static_cast<std::int64_t>(entry.tokens.prompt.size() + entry.tokens.answer.size());
+        if (!entry.tooLong) count += entry.scoredTokens;
     }
     return count;
 }
@@ -154,7 +195,11 @@ Result<VariantEvaluation> VariantEvaluation::begin(Subject subject) {
     if (!stored) return fail(stored.error());
     for (const store::OutcomeRow& row : *stored)
         evaluation.m_known.emplace(std::pair(row.itemId, row.position), fromRow(row));
+    std::int64_t item = -1;
     for (const PromptPlan::Entry& entry : own.plan.entries()) {
+        item += entry.position == 0 && !entry.tooLong ? 1 : 0;
+        evaluation.m_generates.push_back(
+            !entry.tooLong && (own.score.kind == tasks::ScoreKind::Kind::Generate || item < own.generatedItems));
         if (entry.tooLong) evaluation.m_outcomes.push_back(outcomeOf(entry));
     }
     if (!evaluation.m_outcomes.empty()) {
@@ -162,6 +207,47 @@ Result<VariantEvaluation> VariantEvaluation::begin(Subject subject) {
             return fail(done.error());
     }
     return evaluation;
+}
+
+Result<std::vector<analysis::ItemOutcome>> VariantEvaluation::compute(const std::vector<std::size_t>& indices,
+                                                                      ChunkRun& run,
+                                                                      const std::stop_token& stop) const {
+    std::vector<Asked> chunk;
+    for (const std::size_t index : indices) {
+        auto tokens = m_subject.plan.tokens(index);
+        if (!tokens) return fail(tokens.error());
+        chunk.push_back({index, std::move(*tokens), 0});
+        run.tokens += m_subject.plan.entries()[index].scoredTokens;
+    }
+    const std::vector<model::ScoredPrompt> batch = continuations(chunk);
+    const double start = steadySeconds();
+    auto scores = m_subject.session.scoreAnswers(batch, m_subject.method, stop, {m_subject.plan.pass().sharePrefixes});
+    if (!scores) return fail(scores.error());
+    run.seconds = steadySeconds() - start;
+    std::vector<const Asked*> generating;
+    for (const Asked& one : chunk) {
+        if (m_generates[one.entry]) generating.push_back(&one);
+    }
+    std::vector<std::string> texts;
+    if (!generating.empty()) {
+        auto made = generateTexts(m_subject, generating, stop);
+        if (!made) return fail(made.error());
+        texts = std::move(*made);
+    }
+    std::vector<analysis::ItemOutcome> outcomes;
+    std::size_t generated = 0;
+    for (const Asked& one : chunk) {
+        analysis::ItemOutcome outcome = outcomeOf(m_subject.plan.entries()[one.entry]);
+        judge(one, *scores, m_subject.score, outcome);
+        if (m_generates[one.entry]) {
+            outcome.generated = std::move(texts[generated++]);
+            outcome.generatedScore =
+                tasks::scoreAnswer(one.tokens->rule.metric, one.tokens->references, outcome.generated);
+            if (m_subject.score.kind == tasks::ScoreKind::Kind::Generate) outcome.score = *outcome.generatedScore;
+        }
+        outcomes.push_back(std::move(outcome));
+    }
+    return outcomes;
 }
 
 Result<VariantEvaluation::ChunkRun> VariantEvaluation::runChunk(std::size_t chunk, std::stop_token stop) {
@@ -179,7 +265,7 @@ Result<VariantEvaluation::ChunkRun> VariantEvaluation::runChunk(std::size_t chun
         run.reused = count;
     } else {
         if (stop.stop_requested()) return fail(ErrorCode::Failed, model::kStoppedMessage);
-        auto computed = computeChunk(m_subject, indices, run, stop);
+        auto computed = compute(indices, run, stop);
         if (!computed) return fail(computed.error());
         run.computed = count;
         outcomes = std::move(*computed);

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -12,32 +13,52 @@
 #include "core/base/result.h"
 #include "core/model/causal_lm.h"
 #include "core/store/store.h"
-#include "core/studies/task_setup.h"
+#include "core/studies/prompt_maker.h"
 #include "core/tasks/score_kind.h"
 
 namespace lpes::studies {
 
+/// How many prompts go through the model in one packed pass. Stored with the run, because a matrix product's rounding
+/// depends on the batch (architecture.md §5b).
+struct PassSize {
+    int prompts = 1;                     ///< at most
+    std::optional<std::int64_t> tokens;  ///< at most, unless a single prompt has more; unset: no limit
+    bool sharePrefixes = false;          ///< what prompts of one pass begin with alike is computed once
+    bool generates = false;              ///< answers are generated: they have to fit into the context as well
+};
+
 /// A split's prompts, tokenized once and cut into chunks once. Immutable, shared by all workers. The chunks depend on
-/// items, positions, tokenizer, context length and batch size alone: what is cached or resumed never moves a boundary,
-/// because a matrix product's rounding depends on the batch (architecture.md §5b).
+/// items, positions, tokenizer, context length and pass size alone: what is cached or resumed never moves a boundary.
+/// Tokens are kept in memory up to a limit; the prompts behind that are made anew at each use.
 class PromptPlan {
   public:
+    static constexpr std::int64_t kTokensKept = std::int64_t{48} << 20;  ///< 192 MiB
+
     struct Entry {
         std::string itemId;
         int position = 0;
         bool tooLong = false;  ///< prompt + answer exceed the context: counted, never cut
-        TokenizedPrompt tokens;
+        int goldIndex = 0, goldToken = 0;
+        int promptTokens = 0, scoredTokens = 0;  ///< of the prompt; of the prompt and its longest continuation
+        bool graded = false;                     ///< the rule gives more than right and wrong
+        std::string note;                        ///< what the benchmark's own rule left out; or empty
     };
 
-    /// Prompts in order of item, then position. batchSize prompts go through the model in one packed pass; prompts that
-    /// are too long are in no chunk, nor are the same item's other positions.
+    /// Prompts in order of item, then position. Prompts that are too long are in no chunk, nor are the same item's
+    /// other positions. `tokensKept`: how many tokens are kept in memory.
     [[nodiscard]] static Result<PromptPlan> make(const PreparedTask& task, std::span<const std::string> itemIds,
-                                                 const text::Tokenizer& tokenizer, int contextLength, int batchSize);
+                                                 const text::Tokenizer& tokenizer, int contextLength, PassSize pass,
+                                                 std::int64_t tokensKept = kTokensKept);
 
     [[nodiscard]] const std::vector<Entry>& entries() const { return m_entries; }
+    /// An entry's tokens. BadInput when the items are no longer what they were.
+    [[nodiscard]] Result<std::shared_ptr<const TokenizedPrompt>> tokens(std::size_t entry) const;
     /// Indices into entries, chunk by chunk.
     [[nodiscard]] const std::vector<std::vector<std::size_t>>& chunks() const { return m_chunks; }
-    [[nodiscard]] int contextLength() const { return m_contextLength; }
+    [[nodiscard]] const PassSize& pass() const { return m_pass; }
+    [[nodiscard]] int contextLength() const { return m_maker->contextLength(); }
+    /// Answers are generated and scored by a rule that gives more than right and wrong.
+    [[nodiscard]] bool graded() const;
     [[nodiscard]] std::int64_t itemsRun() const;
     [[nodiscard]] std::int64_t itemsSkipped() const;  ///< too long
     /// Tokens of the longest prompt that is run, its answer included.
@@ -46,8 +67,13 @@ class PromptPlan {
     [[nodiscard]] std::int64_t tokens() const;   ///< tokens in them, answers included
 
   private:
-    int m_contextLength = 0;
+    void cut();  ///< into chunks
+
+    std::shared_ptr<const PromptMaker> m_maker;
+    PassSize m_pass;
     std::vector<Entry> m_entries;
+    std::vector<std::int64_t> m_items;                             ///< [entries] number in the task
+    std::vector<std::shared_ptr<const TokenizedPrompt>> m_tokens;  ///< [entries] null: not kept
     std::vector<std::vector<std::size_t>> m_chunks;
 };
 
@@ -60,8 +86,9 @@ class ChunkObserver {
 };
 
 /// One variant on a plan, chunk by chunk: outcomes that the data base has are reused, missing chunks are computed and
-/// committed one by one. Generation scoring decides `correct` from up to 100 greedy tokens (methods.md §3.1) and keeps
-/// the raw answer; the NLL is teacher forced either way. All that `begin` is given outlives it. thread-compatible.
+/// committed one by one. Generation scoring holds a greedy answer of the rule's length against the references, and
+/// keeps the raw answer; the likelihood is teacher forced either way. All that `begin` is given outlives it.
+/// thread-compatible.
 class VariantEvaluation {
   public:
     /// What is evaluated, by whom and where it goes.
@@ -74,6 +101,8 @@ class VariantEvaluation {
         store::StoreWriter& store;
         std::int64_t variantId;
         std::string split;
+        /// Of the first so many items an answer is generated and scored beside the likelihood, whatever the score.
+        int generatedItems = 0;
     };
     /// Reads what is stored, and stores the items that are too long.
     [[nodiscard]] static Result<VariantEvaluation> begin(Subject subject);
@@ -90,8 +119,11 @@ class VariantEvaluation {
 
   private:
     explicit VariantEvaluation(Subject subject) : m_subject(std::move(subject)) {}
+    [[nodiscard]] Result<std::vector<analysis::ItemOutcome>> compute(const std::vector<std::size_t>& indices,
+                                                                     ChunkRun& run, const std::stop_token& stop) const;
 
     Subject m_subject;
+    std::vector<bool> m_generates;  ///< [entries]
     std::map<std::pair<std::string, int>, analysis::ItemOutcome> m_known;
     std::vector<analysis::ItemOutcome> m_outcomes;
 };

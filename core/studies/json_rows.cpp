@@ -23,17 +23,37 @@ Result<void> JsonFields::finish() const {
     return {};
 }
 
+nlohmann::json withOrigins(const nlohmann::json& plain, const std::map<std::string, std::string>& origins) {
+    auto out = nlohmann::json::object();
+    for (const auto& [key, value] : plain.items()) {
+        const auto origin = origins.find(key);
+        out[key] = {{"value", value}, {"origin", origin == origins.end() ? "default" : origin->second}};
+    }
+    return out;
+}
+
+std::map<std::string, std::string> readOrigins(const nlohmann::json& stored) {
+    std::map<std::string, std::string> origins;
+    for (const auto& [key, value] : stored.items()) {
+        if (value.is_object() && value.contains("origin") && value["origin"].is_string())
+            origins[key] = value["origin"].get<std::string>();
+    }
+    return origins;
+}
+
 nlohmann::json positionsJson(const analysis::AccuracyByPosition& accuracy) {
     auto rows = nlohmann::json::array();
     for (const analysis::PositionResult& position : accuracy.positions) {
-        rows.push_back({{"position", position.position},
-                        {"gold_index", position.goldIndex},
-                        {"mean_token_index", position.meanTokenIndex},
-                        {"n", position.n},
-                        {"accuracy", position.accuracy},
-                        {"ci_low", position.ciLow},
-                        {"ci_high", position.ciHigh},
-                        {"answer_nll", position.answerNll}});
+        rows.push_back(
+            {{"position", position.position},
+             {"gold_index", position.goldIndex == analysis::kGoldIndexVaries ? nlohmann::json(nullptr)
+                                                                             : nlohmann::json(position.goldIndex)},
+             {"mean_token_index", position.meanTokenIndex},
+             {"n", position.n},
+             {"accuracy", position.accuracy},
+             {"ci_low", position.ciLow},
+             {"ci_high", position.ciHigh},
+             {"answer_nll", position.answerNll}});
     }
     return rows;
 }
@@ -69,9 +89,12 @@ store::OutcomeRow toRow(const analysis::ItemOutcome& outcome) {
     row.goldToken = outcome.goldToken;
     row.promptTokens = outcome.promptTokens;
     row.skippedTooLong = outcome.skippedTooLong;
-    row.correct = outcome.correct;
+    row.correct = outcome.correct();
+    row.score = outcome.score;
     row.nll = outcome.nll;
+    row.strict = outcome.strict;
     row.generated = outcome.generated;
+    row.generatedScore = outcome.generatedScore;
     return row;
 }
 
@@ -83,9 +106,11 @@ analysis::ItemOutcome fromRow(const store::OutcomeRow& row) {
     outcome.goldToken = row.goldToken;
     outcome.promptTokens = row.promptTokens;
     outcome.skippedTooLong = row.skippedTooLong;
-    outcome.correct = row.correct;
+    outcome.score = row.score;
     outcome.nll = row.nll;
+    outcome.strict = row.strict;
     outcome.generated = row.generated;
+    outcome.generatedScore = row.generatedScore;
     return outcome;
 }
 

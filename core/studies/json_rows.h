@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -62,6 +63,11 @@ class JsonFields {
     std::set<std::string> m_read;
     std::string m_error;
 };
+
+/// {"population": 12} → {"population": {"value": 12, "origin": "flag"}}; what has no origin is a default.
+[[nodiscard]] nlohmann::json withOrigins(const nlohmann::json& plain,
+                                         const std::map<std::string, std::string>& origins);
+[[nodiscard]] std::map<std::string, std::string> readOrigins(const nlohmann::json& stored);
 
 /// The rows of "positions" as `eval --json` prints them (cli.md).
 [[nodiscard]] nlohmann::json positionsJson(const analysis::AccuracyByPosition& accuracy);

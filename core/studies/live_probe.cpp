@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/studies/probe_study.h"
+
 namespace lpes::studies {
 
 struct LiveProbe::Sample {
@@ -28,14 +30,6 @@ namespace {
 constexpr const char* kBaselineName = "no profile";
 constexpr const char* kCurrentName = "current curve";
 
-std::vector<model::TokenSpan> spansOf(const TokenizedPrompt& tokens) {
-    std::vector<model::TokenSpan> spans;
-    for (const auto& [begin, end] : tokens.records) spans.push_back({begin, end});
-    spans.push_back({tokens.instruction.first, tokens.instruction.second});
-    spans.push_back({tokens.question.first, tokens.question.second});
-    return spans;
-}
-
 analysis::DeviationPlot::Series deviationOf(std::vector<double> deviation) {
     analysis::DeviationPlot::Series series{kCurrentName, analysis::SeriesRole::Current, std::move(deviation), {}, {}};
     series.low.assign(series.deviation.size(), std::numeric_limits<double>::quiet_NaN());
@@ -53,33 +47,36 @@ LiveProbe::~LiveProbe() = default;
 Result<std::unique_ptr<LiveProbe>> LiveProbe::make(const LoadedModel& model, const TaskSpec& task, int threads,
                                                    std::stop_token stop) {
     constexpr std::int64_t kItemsTried = 20;
-    auto prepared = prepareTask(task, kItemsTried);
+    auto prepared = prepareTask(task, kItemsTried, &model.tokenizer());
     if (!prepared) return fail(prepared.error());
     std::unique_ptr<LiveProbe> probe(new LiveProbe(model, threads));
     probe->m_labels = prepared->labels;
     const auto context = static_cast<std::size_t>(model.config().contextLength);
-    for (const tasks::KvItem& item : prepared->dataset.items) {
+    const PromptMaker maker(*prepared, model.tokenizer(), model.config().contextLength);
+    for (std::int64_t item = 0; item < prepared->benchmark->size(); ++item) {
         probe->m_samples.clear();
-        for (const int gold : prepared->goldIndices) {
+        for (std::size_t position = 0; position < prepared->positions.size(); ++position) {
             if (stop.stop_requested()) return fail(ErrorCode::Failed, model::kStoppedMessage);
-            auto tokens = tokenizeItem(model.tokenizer(), item, gold);
+            auto tokens = maker.tokens(item, static_cast<int>(position));
             if (!tokens) return fail(tokens.error());
             if (tokens->prompt.size() > context) break;
             Sample& sample = probe->m_samples.emplace_back();
             sample.goldIndex = tokens->goldIndex;
-            sample.probed.spans = spansOf(*tokens);
+            sample.probed.spans = attentionSpans(*tokens);
             sample.probed.prompt = std::move(tokens->prompt);
         }
-        if (probe->m_samples.size() < prepared->goldIndices.size()) continue;
+        if (probe->m_samples.size() < prepared->positions.size()) continue;
         std::size_t tokens = 0;
         for (const Sample& sample : probe->m_samples) tokens += sample.probed.prompt.size();
-        probe->m_words = fmt::format("{} · {} · item {} · about {} tokens a prompt", model.config().name,
-                                     prepared->dataset.name, item.id, tokens / probe->m_samples.size());
+        probe->m_words =
+            fmt::format("{} · {} · item {} · about {} tokens a prompt", model.config().name, prepared->info().name,
+                        prepared->benchmark->id(item), tokens / probe->m_samples.size());
         return probe;
     }
     return fail(ErrorCode::BadInput,
-                fmt::format("every item of {} is longer than the model's context of {} tokens; use fewer pairs",
-                            prepared->dataset.name, context));
+                fmt::format("every item of {} is longer than the model's context of {} tokens; use shorter "
+                            "items",
+                            prepared->info().name, context));
 }
 
 Result<void> LiveProbe::makeBaseline(Sample& sample, int position, const std::stop_token& stop) {

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -7,6 +9,7 @@
 #include "core/studies/json_rows.h"
 #include "core/studies/plot_queries.h"
 #include "core/studies/run_view.h"
+#include "core/studies/task_setup.h"
 #include "core/tasks/position.h"
 
 namespace lpes::studies {
@@ -54,6 +57,16 @@ MethodsPlot::Method methodOf(const json& stored) {
     method.passes = countAt(stored, "passes");
     method.attentionsPerLayer = countAt(stored, "attentions_per_layer");
     method.verdict = textAt(stored, "verdict");
+    method.bias = textAt(memberAt(stored, "bias"), "verdict");
+    const json guardrail = memberAt(stored, "guardrail"), searched = memberAt(stored, "searched_on");
+    method.guardrail = textAt(guardrail, "light");
+    method.guardrailReason = textAt(guardrail, "reason");
+    method.guardrailDetail = guardrailLines(guardrail);
+    method.perplexityRatio = numberAt(memberAt(guardrail, "perplexity"), "ratio");
+    if (searched.is_object()) {
+        method.searchedItems = countAt(searched, "searched_items");
+        method.allItems = countAt(searched, "items");
+    }
     return method;
 }
 
@@ -83,6 +96,20 @@ Result<MethodsPlot> soFar(store::StoreReader& store, const RunView& view, std::i
 
 }  // namespace
 
+std::string guardrailLines(const json& guardrail) {
+    if (!guardrail.is_object()) return {};
+    const json perplexity = memberAt(guardrail, "perplexity");
+    std::string lines =
+        fmt::format("Perplexity of short contexts: {:.3f} → {:.3f} (× {:.3f})", numberAt(perplexity, "baseline"),
+                    numberAt(perplexity, "method"), numberAt(perplexity, "ratio"));
+    for (const json& exam : memberAt(guardrail, "exams")) {
+        lines +=
+            fmt::format("\n{}, {} questions: {:.3f} → {:.3f} (p = {:.3g})", textAt(exam, "name"), countAt(exam, "n"),
+                        numberAt(exam, "baseline"), numberAt(exam, "method"), numberAt(exam, "p_value"));
+    }
+    return lines;
+}
+
 SeriesRole methodRole(const std::string& spelling) {
     const auto spec = rope::parseMethod(spelling);
     if (!spec) return SeriesRole::Other;
@@ -94,7 +121,15 @@ SeriesRole methodRole(const std::string& spelling) {
 
 std::vector<std::string> positionLabels(const RunView& view) {
     std::vector<std::string> labels;
-    const auto specs = tasks::parsePositions(settingOr<std::string>(view.settings, "positions", ""));
+    // Runs store the positions where evidence can be moved, and none where it cannot.
+    const json stored = memberAt(memberAt(view.settings, "positions"), "value");
+    std::string positions = settingOr<std::string>(view.settings, "positions", "");
+    if (stored.is_null() && view.settings.contains("positions")) {
+        // Earlier versions left the default to the reader; they knew key-value pairs alone.
+        if (settingOr<std::string>(view.settings, "task", "") != "kv") return {kUnmovedLabel};
+        positions = "begin,middle,end";
+    }
+    const auto specs = tasks::parsePositions(positions);
     if (!specs) return labels;
     for (const tasks::PositionSpec& spec : *specs) labels.push_back(spec.label);
     return labels;

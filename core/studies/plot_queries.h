@@ -51,6 +51,9 @@ struct RunPopulation {
 /// Empty for a run that is no search.
 [[nodiscard]] Result<RunPopulation> populationOf(store::StoreReader& store, const store::RunRow& run);
 
+/// A guardrail's figures in words, a line each: perplexity of short contexts, then the exams. Empty for null.
+[[nodiscard]] std::string guardrailLines(const nlohmann::json& guardrail);
+
 /// A run of the data base as the user names it: a number, or "last". Usage otherwise.
 [[nodiscard]] Result<store::RunRow> findRun(store::StoreReader& store, const std::string& name);
 

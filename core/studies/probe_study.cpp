@@ -14,6 +14,14 @@ bool usedForDeviation(const PromptPlan::Entry& entry) {
 
 }  // namespace
 
+std::vector<model::TokenSpan> attentionSpans(const TokenizedPrompt& tokens) {
+    std::vector<model::TokenSpan> spans;
+    for (const auto& [begin, end] : tokens.records) spans.push_back({begin, end});
+    spans.push_back({tokens.instruction.first, tokens.instruction.second});
+    spans.push_back({tokens.question.first, tokens.question.second});
+    return spans;
+}
+
 Result<AttentionQueries> parseAttentionQueries(const std::string& text) {
     if (text == "last") return AttentionQueries::LastToken;
     if (text == "all") return AttentionQueries::AllTokens;
@@ -28,19 +36,19 @@ Result<analysis::AttentionSummary> probeAttention(model::ModelSession& session, 
                                                   const rope::PositionMethod& method, AttentionQueries queries,
                                                   ChunkObserver& observer, std::stop_token stop) {
     std::vector<analysis::PromptAttention> prompts;
-    for (const PromptPlan::Entry& entry : plan.entries()) {
+    for (std::size_t index = 0; index < plan.entries().size(); ++index) {
+        const PromptPlan::Entry& entry = plan.entries()[index];
         if (entry.tooLong) continue;
-        std::vector<model::TokenSpan> spans;
-        for (const auto& [begin, end] : entry.tokens.records) spans.push_back({begin, end});
-        spans.push_back({entry.tokens.instruction.first, entry.tokens.instruction.second});
-        spans.push_back({entry.tokens.question.first, entry.tokens.question.second});
+        const auto tokens = plan.tokens(index);
+        if (!tokens) return fail(tokens.error());
+        const std::vector<model::TokenSpan> spans = attentionSpans(**tokens);
         auto probe = queries == AttentionQueries::LastToken
-                         ? session.attentionOfLastToken(entry.tokens.prompt, spans, method, stop)
-                         : session.attentionOfAllTokens(entry.tokens.prompt, spans, method, stop);
+                         ? session.attentionOfLastToken((*tokens)->prompt, spans, method, stop)
+                         : session.attentionOfAllTokens((*tokens)->prompt, spans, method, stop);
         if (!probe) return fail(probe.error());
         analysis::PromptAttention prompt;
         prompt.position = entry.position;
-        prompt.goldIndex = entry.tokens.goldIndex;
+        prompt.goldIndex = entry.goldIndex;
         prompt.shareByLayer = std::move(probe->shareByLayer);
         prompt.sinkByLayer = std::move(probe->sinkByLayer);
         for (const model::TokenSpan& span : spans) prompt.tokensPerSpan.push_back(span.end - span.begin);
@@ -54,9 +62,11 @@ Result<analysis::DeviationSummary> probeDeviation(model::ModelSession& session, 
                                                   const std::string& variant, const rope::PositionMethod& method,
                                                   std::uint64_t seed, ChunkObserver& observer, std::stop_token stop) {
     std::vector<analysis::PromptDeviation> prompts;
-    for (const PromptPlan::Entry& entry : plan.entries()) {
-        if (!usedForDeviation(entry)) continue;
-        auto compared = session.compareRepresentations(entry.tokens.prompt, {}, method, stop);
+    for (std::size_t index = 0; index < plan.entries().size(); ++index) {
+        if (!usedForDeviation(plan.entries()[index])) continue;
+        const auto tokens = plan.tokens(index);
+        if (!tokens) return fail(tokens.error());
+        auto compared = session.compareRepresentations((*tokens)->prompt, {}, method, stop);
         if (!compared) return fail(compared.error());
         prompts.push_back({std::move(compared->deviation), std::move(compared->rsa), std::move(compared->meanCosine)});
         if (auto told = observer.chunkDone(1, 0); !told) return fail(told.error());

@@ -20,6 +20,9 @@ enum class AttentionQueries { LastToken, AllTokens };
 /// "last" or "all"; Usage for anything else.
 [[nodiscard]] Result<AttentionQueries> parseAttentionQueries(const std::string& text);
 
+/// The spans whose attention is probed: the records, the instruction, the question.
+[[nodiscard]] std::vector<model::TokenSpan> attentionSpans(const TokenizedPrompt& tokens);
+
 /// Attention by spans in every prompt of the plan (model::AttentionProbe). `observer` is told after each prompt.
 [[nodiscard]] Result<analysis::AttentionSummary> probeAttention(model::ModelSession& session, const PromptPlan& plan,
                                                                 std::span<const std::string> labels,

@@ -18,8 +18,8 @@ Result<void> requireSame(const char* what, const std::string& then, const std::s
 }
 
 /// Rounding depends on processor and library, so the history may then differ from an uninterrupted one.
-void warnOfOtherMachine(const store::RunRow& run, const Workbench& bench, ProgressObserver& observer) {
-    const std::string device = model::deviceDescription(bench.model.lm->device());
+void warnOfOtherMachine(const store::RunRow& run, const LoadedModel& model, ProgressObserver& observer) {
+    const std::string device = model::deviceDescription(model.lm->device());
     if (run.deviceDescription != device) {
         observer.warned(fmt::format("the run was started on '{}' and goes on on '{}': results may differ by rounding",
                                     run.deviceDescription, device));
@@ -49,28 +49,36 @@ Result<nlohmann::json> storedSettings(const store::RunRow& run) {
     auto stored = nlohmann::json::parse(run.settingsJson, nullptr, false);
     if (stored.is_discarded())
         return fail(ErrorCode::Database, fmt::format("the settings of run {} are damaged in the data base", run.id));
+    // Runs of versions that could not share prefixes go on without.
+    if (!stored.contains("share_prefixes")) stored["share_prefixes"] = false;
     return stored;
+}
+
+Result<void> requireSameModel(store::StoreReader& reader, const store::RunRow& run, const LoadedModel& model,
+                              const std::string& modelName, ProgressObserver& observer) {
+    const auto stored = reader.model(run.modelId);
+    if (!stored) return fail(stored.error());
+    const struct {
+        const char* what;
+        const std::string &then, now;
+    } inputs[] = {{"the model", stored->fingerprint, model.config().fingerprint},
+                  {"the model's weights", stored->weightsHash, weightsHash(*model.opened.weights)},
+                  {"the tokenizer", stored->tokenizerFingerprint, model.tokenizer().fingerprint()}};
+    for (const auto& input : inputs) {
+        if (auto same = requireSame(input.what, input.then, input.now, modelName); !same) return same;
+    }
+    warnOfOtherMachine(run, model, observer);
+    return {};
 }
 
 Result<void> requireSameInputs(store::StoreReader& reader, const store::RunRow& run, const Workbench& bench,
                                const std::string& modelName, ProgressObserver& observer) {
-    auto model = reader.model(run.modelId);
-    if (!model) return fail(model.error());
-    auto dataset = reader.dataset(run.datasetId);
+    if (auto same = requireSameModel(reader, run, bench.model, modelName, observer); !same) return same;
+    const auto dataset = reader.dataset(run.datasetId);
     if (!dataset) return fail(dataset.error());
-    const struct {
-        const char* what;
-        const std::string &then, now, where;
-    } inputs[] = {{"the model", model->fingerprint, bench.model.config().fingerprint, modelName},
-                  {"the model's weights", model->weightsHash, weightsHash(*bench.model.opened.weights), modelName},
-                  {"the tokenizer", model->tokenizerFingerprint, bench.model.tokenizer().fingerprint(), modelName},
-                  {"the data set", dataset->hash, bench.task.dataset.hash, dataset->name},
-                  {"the prompt template", dataset->templateHash, tasks::kvTemplateHash(), dataset->name}};
-    for (const auto& input : inputs) {
-        if (auto same = requireSame(input.what, input.then, input.now, input.where); !same) return same;
-    }
-    warnOfOtherMachine(run, bench, observer);
-    return {};
+    const tasks::BenchmarkInfo& info = bench.task.info();
+    if (auto same = requireSame("the data set", dataset->hash, info.hash, dataset->name); !same) return same;
+    return requireSame("the prompt template", dataset->templateHash, info.templateHash, dataset->name);
 }
 
 }  // namespace lpes::studies

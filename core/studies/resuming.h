@@ -19,8 +19,13 @@ namespace lpes::studies {
 /// Database error when they are damaged.
 [[nodiscard]] Result<nlohmann::json> storedSettings(const store::RunRow& run);
 
-/// BadInput when the model's files, the tokenizer, the data set or the prompt template are no longer those that the run
-/// was started with; a warning when processor or LibTorch differ.
+/// BadInput when the model's files or the tokenizer are no longer those that the run was started with; a warning when
+/// processor or LibTorch differ.
+[[nodiscard]] Result<void> requireSameModel(store::StoreReader& reader, const store::RunRow& run,
+                                            const LoadedModel& model, const std::string& modelName,
+                                            ProgressObserver& observer);
+
+/// The same, and BadInput when the data set or the prompt template are others.
 [[nodiscard]] Result<void> requireSameInputs(store::StoreReader& reader, const store::RunRow& run,
                                              const Workbench& bench, const std::string& modelName,
                                              ProgressObserver& observer);

@@ -33,6 +33,13 @@ Result<LoadedModel> takeModel(const ComputeSettings& compute, ProgressObserver& 
 
 }  // namespace
 
+Result<PreparedTask> taskFor(const std::string& model, const TaskSpec& task, std::int64_t generateCount) {
+    if (!needsTokenizer(task)) return prepareTask(task, generateCount);
+    const auto opened = openModel(model, true);
+    if (!opened) return fail(opened.error());
+    return prepareTask(task, generateCount, opened->tokenizer.get());
+}
+
 Result<Workbench> prepareWorkbench(const ComputeSettings& compute, const TaskSpec& task, std::int64_t generateCount,
                                    ProgressObserver& observer, std::stop_token stop, const LoadedModel* loaded) {
     if (compute.workers < 1) {
@@ -44,47 +51,55 @@ Result<Workbench> prepareWorkbench(const ComputeSettings& compute, const TaskSpe
     auto threads = resolveThreads(compute.workers, compute.threadsPerWorker);
     if (!threads) return fail(threads.error());
     lowerThreadPriority();
-    auto prepared = prepareTask(task, generateCount);
+    auto prepared = taskFor(compute.model, task, generateCount);
     if (!prepared) return fail(prepared.error());
     auto taken = takeModel(compute, observer, stop, loaded);
     if (!taken) return fail(taken.error());
-    Workbench bench{std::move(*taken), std::move(*prepared), *threads, 0};
-    bench.batchSize = compute.batchSize.value_or(static_cast<int>(bench.task.positions.size()));
+    Workbench bench{std::move(*taken), std::move(*prepared), *threads, {}};
+    bench.pass = passSize(compute, bench.task);
     return bench;
 }
 
 Result<PromptPlan> planOfAllItems(const Workbench& bench, int context) {
-    std::vector<std::string> ids;
-    for (const tasks::KvItem& item : bench.task.dataset.items) ids.push_back(item.id);
-    auto plan = PromptPlan::make(bench.task, ids, bench.model.tokenizer(), context, bench.batchSize);
+    auto plan = PromptPlan::make(bench.task, bench.task.ids(), bench.model.tokenizer(), context, bench.pass);
     if (!plan) return plan;
     if (plan->prompts() == 0) {
         return fail(ErrorCode::BadInput,
-                    fmt::format("every item of {} is longer than the context of {} tokens; use fewer pairs or "
-                                "another model",
-                                bench.task.dataset.name, context));
+                    fmt::format("every item of {} is longer than the context of {} tokens; use shorter "
+                                "items or another model",
+                                bench.task.info().name, context));
     }
     return plan;
 }
 
 Result<MethodBench> prepareMethod(const std::string& method, const ComputeSettings& compute, const TaskSpec& task,
-                                  std::int64_t generateCount, ProgressObserver& observer, std::stop_token stop) {
+                                  const std::optional<std::string>& score, std::int64_t generateCount,
+                                  ProgressObserver& observer, std::stop_token stop) {
     auto spec = rope::parseMethod(method);
     if (!spec) return fail(spec.error());
+    if (score && *score != "auto") {
+        if (auto known = tasks::parseScoreKind(*score); !known) return fail(known.error());
+    }
     auto bench = prepareWorkbench(compute, task, generateCount, observer, stop);
     if (!bench) return fail(bench.error());
     auto resolved = methodFor(*spec, bench->model.config(), observer);
     if (!resolved) return fail(resolved.error());
+    auto rule = scoreFor(bench->task, score);
+    if (!rule) return fail(rule.error());
+    bench->pass.generates = rule->kind == tasks::ScoreKind::Kind::Generate;
     auto plan = planOfAllItems(*bench, contextLength(*resolved, bench->model.config()));
     if (!plan) return fail(plan.error());
-    return MethodBench{std::move(*bench), std::move(*resolved), std::move(*plan)};
+    return MethodBench{std::move(*bench), std::move(*resolved), std::move(*plan), std::move(*rule)};
 }
 
 void storeResolved(ComputeSettings& compute, TaskSpec& task, const Workbench& bench) {
     compute.threadsPerWorker = bench.threads;
-    compute.batchSize = bench.batchSize;
+    compute.batchSize = bench.pass.prompts;
+    compute.batchTokens = bench.pass.tokens;
+    compute.sharePrefixes = bench.pass.sharePrefixes;
     compute.dtype = model::computeTypeName(bench.model.lm->computeType());
     if (std::filesystem::exists(compute.model)) compute.model = bench.model.opened.path.string();
+    task.positions = bench.task.spec.positions;
     if (task.data) task.data = std::filesystem::absolute(*task.data).lexically_normal().string();
 }
 
@@ -102,9 +117,19 @@ Result<void> requireApplied(model::ModelSession& session, const rope::PositionMe
 Result<std::int64_t> beginRun(store::StoreWriter& store, const Workbench& bench, const ComputeSettings& compute,
                               const std::string& kind, const std::string& label, const nlohmann::json& settings,
                               std::uint64_t seed) {
-    auto modelId = store.ensureModel(modelRow(bench.model.opened));
+    ComputeSettings resolved = compute;
+    resolved.batchSize = bench.pass.prompts;
+    return beginModelRun(store, bench.model, datasetRow(bench.task), resolved, bench.threads, kind, label, settings,
+                         seed);
+}
+
+Result<std::int64_t> beginModelRun(store::StoreWriter& store, const LoadedModel& model,
+                                   const store::DatasetRow& dataset, const ComputeSettings& compute, int threads,
+                                   const std::string& kind, const std::string& label, const nlohmann::json& settings,
+                                   std::uint64_t seed) {
+    auto modelId = store.ensureModel(modelRow(model.opened));
     if (!modelId) return fail(modelId.error());
-    auto datasetId = store.ensureDataset(datasetRow(bench.task));
+    auto datasetId = store.ensureDataset(dataset);
     if (!datasetId) return fail(datasetId.error());
     store::RunRow run;
     run.kind = kind;
@@ -115,12 +140,12 @@ Result<std::int64_t> beginRun(store::StoreWriter& store, const Workbench& bench,
     run.seed = seed;
     run.toolVersion = kVersion;
     run.libTorchVersion = model::libTorchVersion();
-    run.device = bench.model.lm->device();
+    run.device = model.lm->device();
     run.deviceDescription = model::deviceDescription(run.device);
-    run.computeType = model::computeTypeName(bench.model.lm->computeType());
-    run.threadsPerWorker = bench.threads;
+    run.computeType = model::computeTypeName(model.lm->computeType());
+    run.threadsPerWorker = threads;
     run.workers = compute.workers;
-    run.batchSize = bench.batchSize;
+    run.batchSize = compute.batchSize.value_or(0);
     return store.addRun(run);
 }
 

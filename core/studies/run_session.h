@@ -5,6 +5,7 @@
 #include <functional>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -23,9 +24,12 @@ namespace lpes::studies {
 struct Workbench {
     LoadedModel model;
     PreparedTask task;
-    int threads = 1;    ///< per worker, resolved
-    int batchSize = 1;  ///< prompts per pass, resolved
+    int threads = 1;  ///< per worker, resolved
+    PassSize pass;    ///< resolved
 };
+
+/// prepareTask with the tokenizer of a model, which is opened where the task needs it.
+[[nodiscard]] Result<PreparedTask> taskFor(const std::string& model, const TaskSpec& task, std::int64_t generateCount);
 
 /// Checks the settings before the model is loaded, so that a typing error costs no time. `generateCount`: items to
 /// generate when the task says no number. `loaded`: a model in memory, which is used instead of loading when it is the
@@ -42,10 +46,12 @@ struct MethodBench {
     Workbench bench;
     rope::PositionMethod method;
     PromptPlan plan;
+    tasks::ScoreKind score;
 };
 [[nodiscard]] Result<MethodBench> prepareMethod(const std::string& method, const ComputeSettings& compute,
-                                                const TaskSpec& task, std::int64_t generateCount,
-                                                ProgressObserver& observer, std::stop_token stop);
+                                                const TaskSpec& task, const std::optional<std::string>& score,
+                                                std::int64_t generateCount, ProgressObserver& observer,
+                                                std::stop_token stop);
 
 /// Writes what was resolved into the settings that are stored: threads, batch size, compute type, and absolute paths,
 /// so that a resumed run on another machine or from another folder computes the same.
@@ -56,7 +62,11 @@ void storeResolved(ComputeSettings& compute, TaskSpec& task, const Workbench& be
 [[nodiscard]] Result<void> requireApplied(model::ModelSession& session, const rope::PositionMethod& method,
                                           int longestPrompt);
 
-/// Adds model, data set and run to the data base.
+/// Adds model, data set and run to the data base. beginModelRun is for runs of several tasks.
+[[nodiscard]] Result<std::int64_t> beginModelRun(store::StoreWriter& store, const LoadedModel& model,
+                                                 const store::DatasetRow& dataset, const ComputeSettings& compute,
+                                                 int threads, const std::string& kind, const std::string& label,
+                                                 const nlohmann::json& settings, std::uint64_t seed);
 [[nodiscard]] Result<std::int64_t> beginRun(store::StoreWriter& store, const Workbench& bench,
                                             const ComputeSettings& compute, const std::string& kind,
                                             const std::string& label, const nlohmann::json& settings,

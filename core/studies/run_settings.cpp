@@ -13,17 +13,9 @@ namespace {
 
 using nlohmann::json;
 
-json computeJson(const ComputeSettings& compute) {
-    return {{"model", compute.model},
-            {"dtype", compute.dtype},
-            {"device", compute.device},
-            {"workers", compute.workers},
-            {"threads_per_worker", optionalJson(compute.threadsPerWorker)},
-            {"batch_size", optionalJson(compute.batchSize)}};
-}
-
 json searchJson(const search::SearchSettings& settings) {
     return {{"seed", settings.seed},
+            {"optimizer", search::optimizerName(settings.optimizer)},
             {"population", settings.population},
             {"max_generations", settings.maxGenerations},
             {"max_evals", optionalJson(settings.maxEvals)},
@@ -43,14 +35,16 @@ json searchJson(const search::SearchSettings& settings) {
             {"duplicate_retries", settings.duplicateRetries}};
 }
 
-/// {"population": 12} → {"population": {"value": 12, "origin": "flag"}}.
-json withOrigins(const json& plain, const std::map<std::string, std::string>& origins) {
-    json out = json::object();
-    for (const auto& [key, value] : plain.items()) {
-        const auto origin = origins.find(key);
-        out[key] = {{"value", value}, {"origin", origin == origins.end() ? "default" : origin->second}};
-    }
-    return out;
+json guardrailJson(const GuardrailSettings& settings) {
+    return {{"guardrail", settings.items},
+            {"guardrail_mmlu", optionalJson(settings.mmlu)},
+            {"guardrail_ceval", optionalJson(settings.ceval)}};
+}
+
+void readGuardrail(JsonFields& fields, GuardrailSettings& settings) {
+    fields.read("guardrail", settings.items);
+    fields.read("guardrail_mmlu", settings.mmlu);
+    fields.read("guardrail_ceval", settings.ceval);
 }
 
 void readShared(JsonFields& fields, ComputeSettings& compute, TaskSpec& task) {
@@ -60,28 +54,17 @@ void readShared(JsonFields& fields, ComputeSettings& compute, TaskSpec& task) {
     fields.read("workers", compute.workers);
     fields.read("threads_per_worker", compute.threadsPerWorker);
     fields.read("batch_size", compute.batchSize);
-    fields.read("task", task.task);
-    fields.read("data", task.data);
-    fields.read("pairs", task.pairs);
-    fields.read("keys", task.keys);
-    fields.read("positions", task.positions);
-    fields.read("limit", task.limit);
-    fields.read("item_seed", task.itemSeed);
+    fields.read("batch_tokens", compute.batchTokens);
+    fields.read("share_prefixes", compute.sharePrefixes);
+    readTask(fields, task);
 }
 
-std::map<std::string, std::string> readOrigins(const json& stored) {
-    std::map<std::string, std::string> origins;
-    for (const auto& [key, value] : stored.items()) {
-        if (value.is_object() && value.contains("origin") && value["origin"].is_string())
-            origins[key] = value["origin"].get<std::string>();
-    }
-    return origins;
-}
-
-void readSettings(JsonFields& fields, SearchRunSettings& settings, std::string& curveName, std::string& per) {
+void readSettings(JsonFields& fields, SearchRunSettings& settings, std::string& curveName, std::string& per,
+                  std::string& optimizer) {
     readShared(fields, settings.compute, settings.task);
     search::SearchSettings& search = settings.search;
     fields.read("seed", search.seed);
+    fields.read("optimizer", optimizer);
     fields.read("population", search.population);
     fields.read("max_generations", search.maxGenerations);
     fields.read("max_evals", search.maxEvals);
@@ -107,10 +90,11 @@ void readSettings(JsonFields& fields, SearchRunSettings& settings, std::string& 
     fields.read("report_items", settings.reportItems);
     fields.read("finalists", settings.finalists);
     fields.read("analysis_items", settings.analysisItems);
+    readGuardrail(fields, settings.guardrail);
 }
 
 json plainJson(const SearchRunSettings& settings) {
-    json plain = computeJson(settings.compute);
+    json plain = toJson(settings.compute);
     plain.update(toJson(settings.task));
     plain.update(searchJson(settings.search));
     plain.update({{"score", settings.score},
@@ -121,22 +105,41 @@ json plainJson(const SearchRunSettings& settings) {
                   {"report_items", optionalJson(settings.reportItems)},
                   {"finalists", settings.finalists},
                   {"analysis_items", settings.analysisItems}});
+    plain.update(guardrailJson(settings.guardrail));
     return plain;
 }
 
 }  // namespace
 
+json toJson(const ComputeSettings& compute) {
+    return {{"model", compute.model},
+            {"dtype", compute.dtype},
+            {"device", compute.device},
+            {"workers", compute.workers},
+            {"threads_per_worker", optionalJson(compute.threadsPerWorker)},
+            {"batch_size", optionalJson(compute.batchSize)},
+            {"batch_tokens", optionalJson(compute.batchTokens)},
+            {"share_prefixes", optionalJson(compute.sharePrefixes)}};
+}
+
 json toJson(const EvalSettings& settings) {
-    json plain = computeJson(settings.compute);
+    json plain = toJson(settings.compute);
     plain.update(toJson(settings.task));
-    plain.update({{"method", settings.method}, {"score", settings.score}});
+    plain.update({{"method", settings.method},
+                  {"score", optionalJson(settings.score)},
+                  {"agreement", settings.agreementItems},
+                  {"repeats", settings.repeats}});
     return withOrigins(plain, settings.origins);
 }
 
 json toJson(const CompareSettings& settings) {
-    json plain = computeJson(settings.compute);
+    json plain = toJson(settings.compute);
     plain.update(toJson(settings.task));
-    plain.update({{"methods", settings.methods}, {"score", settings.score}, {"seed", settings.seed}});
+    plain.update({{"methods", settings.methods},
+                  {"score", optionalJson(settings.score)},
+                  {"seed", settings.seed},
+                  {"part_of", optionalJson(settings.partOf)}});
+    plain.update(guardrailJson(settings.guardrail));
     return withOrigins(plain, settings.origins);
 }
 
@@ -147,13 +150,15 @@ Result<CompareSettings> compareSettingsFromJson(const json& stored) {
     fields.read("methods", settings.methods);
     fields.read("score", settings.score);
     fields.read("seed", settings.seed);
+    readGuardrail(fields, settings.guardrail);
+    fields.read("part_of", settings.partOf);
     if (auto done = fields.finish(); !done) return fail(done.error());
     settings.origins = readOrigins(stored);
     return settings;
 }
 
 json toJson(const BenchSettings& settings) {
-    json plain = computeJson(settings.compute);
+    json plain = toJson(settings.compute);
     plain.update({{"methods", settings.methods},
                   {"lengths", settings.lengths},
                   {"new_tokens", settings.newTokens},
@@ -167,14 +172,14 @@ json toJson(const SearchRunSettings& settings) {
 }
 
 json toJson(const AttentionSettings& settings) {
-    json plain = computeJson(settings.compute);
+    json plain = toJson(settings.compute);
     plain.update(toJson(settings.task));
     plain.update({{"method", settings.method}, {"queries", settings.queries}});
     return withOrigins(plain, settings.origins);
 }
 
 json toJson(const DeviationSettings& settings) {
-    json plain = computeJson(settings.compute);
+    json plain = toJson(settings.compute);
     plain.update(toJson(settings.task));
     plain.update({{"profile", settings.profiles}, {"variants", settings.variants}, {"seed", settings.seed}});
     return withOrigins(plain, settings.origins);
@@ -185,16 +190,32 @@ Result<SearchRunSettings> searchSettingsFromJson(const json& stored) {
     std::string curveName = curve::curveKindName(settings.search.curve);
     std::string per = curve::groupsText(settings.search.groups);
     JsonFields fields(stored, "search settings");
-    readSettings(fields, settings, curveName, per);
+    std::string optimizer = search::optimizerName(settings.search.optimizer);
+    readSettings(fields, settings, curveName, per, optimizer);
     if (auto done = fields.finish(); !done) return fail(done.error());
     auto kind = curve::parseCurveKind(curveName);
     if (!kind) return fail(kind.error());
     settings.search.curve = *kind;
+    auto found = search::parseOptimizer(optimizer);
+    if (!found) return fail(found.error());
+    settings.search.optimizer = *found;
     auto groups = curve::parseGroups(per);
     if (!groups) return fail(groups.error());
     settings.search.groups = std::move(*groups);
     settings.origins = readOrigins(stored);
     return settings;
+}
+
+PassSize passSize(const ComputeSettings& compute, const PreparedTask& task) {
+    constexpr int kPrompts = 8;
+    constexpr std::int64_t kTokens = 8192;
+    PassSize pass;
+    const bool movable = task.info().movable;
+    pass.prompts = compute.batchSize.value_or(movable ? static_cast<int>(task.positions.size()) : kPrompts);
+    pass.tokens = compute.batchTokens;
+    if (!compute.batchSize && !compute.batchTokens && !movable) pass.tokens = kTokens;
+    pass.sharePrefixes = compute.sharePrefixes.value_or(true);
+    return pass;
 }
 
 Result<SearchRunSettings> demoStudy() {

@@ -9,6 +9,8 @@
 
 #include "core/base/result.h"
 #include "core/search/genetic_search.h"
+#include "core/studies/guardrail.h"
+#include "core/studies/item_evaluator.h"
 #include "core/studies/task_setup.h"
 
 namespace lpes::studies {
@@ -20,14 +22,18 @@ struct ComputeSettings {
     std::string device = "cpu";
     int workers = 1;
     std::optional<int> threadsPerWorker;
-    std::optional<int> batchSize;  ///< prompts per pass; unset: one item at all its positions
+    std::optional<int> batchSize;             ///< prompts per pass; unset: passSize() of the task
+    std::optional<std::int64_t> batchTokens;  ///< tokens per pass at most; unset: passSize() of the task
+    std::optional<bool> sharePrefixes;        ///< what prompts of a pass begin with alike is computed once; unset: yes
 };
 
 struct EvalSettings {
     ComputeSettings compute;
     TaskSpec task;
     std::string method = "baseline";
-    std::string score = "strict";
+    std::optional<std::string> score;  ///< unset: the benchmark's own
+    int agreementItems = 0;            ///< items on which both kinds of scoring are compared
+    int repeats = 1;                   ///< evaluations in other batch compositions, to measure run-to-run noise
     std::map<std::string, std::string> origins;  ///< setting → "flag", "environment", "demo study", "default"
 };
 
@@ -35,8 +41,10 @@ struct CompareSettings {
     ComputeSettings compute;
     TaskSpec task;
     std::vector<std::string> methods;  ///< at least two; the first is what the others are compared with
-    std::string score = "strict";
-    std::uint64_t seed = 1;  ///< of the paired tests' and intervals' resamples
+    std::optional<std::string> score;  ///< unset: the benchmark's own
+    std::uint64_t seed = 1;            ///< of the paired tests' and intervals' resamples
+    GuardrailSettings guardrail;
+    std::optional<std::string> partOf;  ///< "RUN/LABEL" of the suite it belongs to; it may then have one method alone
     std::map<std::string, std::string> origins;
 };
 
@@ -50,7 +58,8 @@ struct SearchRunSettings {
     int searchItems = 100, selectItems = 100;
     std::optional<int> reportItems;  ///< unset: the rest (all generated items: 100)
     int finalists = 6;               ///< distinct candidates that are scored again on the selection split
-    int analysisItems = 8;           ///< report items whose attention and deviation are stored at the end; 0: none
+    GuardrailSettings guardrail;
+    int analysisItems = 8;  ///< report items whose attention and deviation are stored at the end; 0: none
     std::map<std::string, std::string> origins;
 };
 
@@ -74,6 +83,7 @@ struct DeviationSettings {
 /// Every setting with its value and origin: {"population": {"value": 12, "origin": "demo study"}, …}. What `--json`
 /// prints under "settings" and what the data base stores; SearchRunSettings round-trips, which is what resume relies
 /// on.
+[[nodiscard]] nlohmann::json toJson(const ComputeSettings& compute);  ///< bare values
 [[nodiscard]] nlohmann::json toJson(const EvalSettings& settings);
 [[nodiscard]] nlohmann::json toJson(const CompareSettings& settings);
 [[nodiscard]] nlohmann::json toJson(const SearchRunSettings& settings);
@@ -81,6 +91,10 @@ struct DeviationSettings {
 [[nodiscard]] nlohmann::json toJson(const DeviationSettings& settings);
 [[nodiscard]] Result<SearchRunSettings> searchSettingsFromJson(const nlohmann::json& json);
 [[nodiscard]] Result<CompareSettings> compareSettingsFromJson(const nlohmann::json& json);
+
+/// How many prompts a pass has: as the settings say; else one item at all its positions where evidence moves, and up to
+/// eight prompts of together 8,192 tokens where it does not.
+[[nodiscard]] PassSize passSize(const ComputeSettings& compute, const PreparedTask& task);
 
 /// The demo study (resources/demo/study.json): key–value retrieval with words.
 [[nodiscard]] Result<SearchRunSettings> demoStudy();

@@ -39,7 +39,11 @@ std::int64_t itemsNeeded(const SearchRunSettings& settings) {
            settings.reportItems.value_or(kDefaultReportItems);
 }
 
-std::int64_t mostCandidates(const search::SearchSettings& settings) {
+std::int64_t mostCandidates(const search::SearchSettings& settings, int numLayers) {
+    if (settings.optimizer == search::OptimizerKind::Exhaustive) {
+        const std::int64_t all = search::exhaustiveSize(settings, numLayers);
+        return settings.maxEvals ? std::min(all, *settings.maxEvals) : all;
+    }
     // The better half of a population is kept, rounded up; the rest is bred anew.
     const std::int64_t bred = settings.population / 2;
     const std::int64_t most = settings.population + settings.maxGenerations * bred;
@@ -87,13 +91,15 @@ Result<curve::ScaleGroups> groupsForModel(const curve::ScaleGroups& groups, cons
 Result<PreparedSearch> prepareSearch(const SearchRunSettings& settings, const std::optional<tasks::Splits>& stored,
                                      ProgressObserver& observer, std::stop_token stop, const LoadedModel* loaded) {
     if (auto ok = checkCounts(settings); !ok) return fail(ok.error());
-    auto score = tasks::parseScoreKind(settings.score);
-    if (!score) return fail(score.error());
+    if (auto known = tasks::parseScoreKind(settings.score); !known) return fail(known.error());
     auto bench = prepareWorkbench(settings.compute, settings.task, itemsNeeded(settings), observer, stop, loaded);
     if (!bench) return fail(bench.error());
+    auto score = scoreFor(bench->task, settings.score);
+    if (!score) return fail(score.error());
     const model::ModelConfig& config = bench->model.config();
     auto groups = groupsForModel(settings.search.groups, config);
     if (!groups) return fail(groups.error());
+    bench->pass.generates = score->kind == tasks::ScoreKind::Kind::Generate;
     auto weights = resolveWeights(settings.weights, bench->task.positions.size());
     if (!weights) return fail(weights.error());
     PreparedSearch prepared{settings, std::move(*bench), *score, std::move(*weights), {}, {}, {}, {}};
@@ -102,14 +108,15 @@ Result<PreparedSearch> prepareSearch(const SearchRunSettings& settings, const st
     if (stored) {
         prepared.splits = *stored;
     } else {
-        auto splits = tasks::makeSplits(prepared.bench.task.dataset, settings.searchItems, settings.selectItems,
-                                        settings.reportItems, settings.search.seed);
+        auto splits =
+            tasks::makeSplits(prepared.bench.task.ids(), prepared.bench.task.info().name, settings.searchItems,
+                              settings.selectItems, settings.reportItems, settings.search.seed);
         if (!splits) return fail(splits.error());
         prepared.splits = std::move(*splits);
     }
     const auto plan = [&](const std::vector<std::string>& ids) {
         return PromptPlan::make(prepared.bench.task, ids, prepared.bench.model.tokenizer(), config.contextLength,
-                                prepared.bench.batchSize);
+                                prepared.bench.pass);
     };
     for (auto [ids, into] : {std::pair{&prepared.splits.search, &prepared.searchPlan},
                              std::pair{&prepared.splits.select, &prepared.selectPlan},

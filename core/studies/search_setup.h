@@ -10,8 +10,8 @@
 #include "core/studies/item_evaluator.h"
 #include "core/studies/run_session.h"
 #include "core/studies/run_settings.h"
-#include "core/tasks/kv_retrieval.h"
 #include "core/tasks/score_kind.h"
+#include "core/tasks/splits.h"
 
 /// What a search needs before its first candidate: checked settings, loaded model, items in their splits.
 namespace lpes::studies {
@@ -33,7 +33,7 @@ struct PreparedSearch {
 [[nodiscard]] std::int64_t itemsNeeded(const SearchRunSettings& settings);
 
 /// Most distinct candidates that the search can evaluate.
-[[nodiscard]] std::int64_t mostCandidates(const search::SearchSettings& settings);
+[[nodiscard]] std::int64_t mostCandidates(const search::SearchSettings& settings, int numLayers);
 
 /// The groups of these settings for this model: "kv-head" takes its key/value heads. Usage when bands do not end at its
 /// last frequency, and what rope::checkMethod refuses.

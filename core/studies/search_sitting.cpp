@@ -9,6 +9,7 @@
 #include "core/analysis/scale_variants.h"
 #include "core/base/version.h"
 #include "core/exporters/profile.h"
+#include "core/studies/evaluation_summary.h"
 #include "core/studies/json_rows.h"
 #include "core/studies/probe_study.h"
 #include "core/studies/search_recorder.h"
@@ -175,7 +176,23 @@ Result<StudyOutcome> SearchSitting::report(const search::SearchOutcome& outcome,
         m_warnings.push_back("attention and deviation could not be measured: " + error.text());
         m_progress.warn(m_warnings.back());
     }
-    return finish(outcome, winner, *baseline, *best, comparison);
+    auto guarded = guardrail(scales, stop);
+    if (!guarded) return stoppedOr(guarded.error(), outcome);
+    return finish(outcome, winner, *baseline, *best, comparison, std::move(*guarded));
+}
+
+Result<json> SearchSitting::guardrail(const std::vector<double>& scales, std::stop_token stop) {
+    const auto& model = m_prepared.bench.model;
+    const auto guardrail =
+        Guardrail::make(m_prepared.settings.guardrail, model.tokenizer(), m_prepared.reportPlan.contextLength());
+    if (!guardrail) return fail(guardrail.error());
+    if (guardrail->empty()) return json();
+    m_progress.setStage("guardrail: short contexts");
+    auto before = guardrail->measure(m_fitness.session(0), {}, stop);
+    if (!before) return fail(before.error());
+    auto after = guardrail->measure(m_fitness.session(0), m_fitness.method(scales), stop);
+    if (!after) return fail(after.error());
+    return guardrail->judge(*before, *after);
 }
 
 Result<void> SearchSitting::probe(const SplitResult& baseline, const SplitResult& best,
@@ -189,7 +206,7 @@ Result<void> SearchSitting::probe(const SplitResult& baseline, const SplitResult
             items.push_back(entry.itemId);
     }
     auto plan = PromptPlan::make(m_prepared.bench.task, items, m_prepared.bench.model.tokenizer(),
-                                 m_prepared.reportPlan.contextLength(), 1);
+                                 m_prepared.reportPlan.contextLength(), PassSize{});
     if (!plan) return fail(plan.error());
     const std::vector<double> none;
     for (const auto& [split, scales] : {std::pair{&baseline, &none}, std::pair{&best, &winnerScales}}) {
@@ -223,7 +240,7 @@ Result<void> SearchSitting::probeVariants(const PromptPlan& plan, const std::vec
 
 Result<StudyOutcome> SearchSitting::finish(const search::SearchOutcome& outcome, const Winner& winner,
                                            const SplitResult& baseline, const SplitResult& best,
-                                           const analysis::Comparison& comparison) {
+                                           const analysis::Comparison& comparison, json guardrail) {
     json result = common(outcome);
     result["state"] = "finished";
     result["end_reason"] = search::endReasonName(outcome.end);
@@ -231,12 +248,17 @@ Result<StudyOutcome> SearchSitting::finish(const search::SearchOutcome& outcome,
     result["best"]["select_fitness"] = winner.selectFitness;
     result["applied"] = "verified";
     result["warnings"] = m_warnings;
-    const auto side = [](const SplitResult& split) {
+    result["guardrail"] = std::move(guardrail);
+    const PreparedTask& task = m_prepared.bench.task;
+    const auto side = [&task](const SplitResult& split) {
         return json{{"positions", positionsJson(split.accuracy)},
                     {"items", split.accuracy.items},
                     {"skipped_too_long", split.accuracy.skippedTooLong},
                     {"mean_accuracy", split.accuracy.meanAccuracy},
-                    {"gap", split.accuracy.gap}};
+                    {"gap", split.accuracy.gap},
+                    {"bias", biasJson(task, split.outcomes)},
+                    {"groups", groupsJson(task, split.outcomes)},
+                    {"lengths", lengthsJson(split.outcomes)}};
     };
     result["heldout"] = {{"baseline", side(baseline)},
                          {"best", side(best)},
@@ -248,16 +270,20 @@ Result<StudyOutcome> SearchSitting::finish(const search::SearchOutcome& outcome,
                          {"better", comparison.better},
                          {"verdict", comparison.verdict}};
     const json provenance = {{"seed", m_prepared.settings.search.seed},
-                             {"data_set", m_prepared.bench.task.dataset.name},
-                             {"data_set_hash", m_prepared.bench.task.dataset.hash},
-                             {"template_hash", tasks::kvTemplateHash()},
+                             {"data_set", m_prepared.bench.task.info().name},
+                             {"data_set_hash", m_prepared.bench.task.info().hash},
+                             {"item_seed", m_prepared.bench.task.spec.itemSeed},
+                             {"template_hash", m_prepared.bench.task.info().templateHash},
                              {"tokenizer", m_prepared.bench.model.tokenizer().fingerprint()},
                              {"score", m_prepared.score.text},
                              {"fitness", winner.record.evaluation.fitness},
                              {"select_fitness", winner.selectFitness},
                              {"compute_type", m_prepared.settings.compute.dtype},
-                             {"special_tokens", "none"},
-                             {"heldout", result["heldout"]}};
+                             {"chat", optionalJson(m_prepared.bench.task.spec.chat)},
+                             {"bos", m_prepared.bench.task.spec.bos},
+                             {"items", {{"search", m_prepared.splits.search}, {"select", m_prepared.splits.select}}},
+                             {"heldout", result["heldout"]},
+                             {"guardrail", result["guardrail"]}};
     const exporters::Profile profile = makeProfile(m_prepared, winner.record, m_runId, provenance);
     const std::string profileText = exporters::toJson(profile);
     if (auto saved = m_store.saveProfile(m_runId, profileText); !saved) return fail(saved.error());

@@ -40,13 +40,15 @@ class SearchSitting {
     /// Attention and deviation on a few report items, so that the report can show what the profile does.
     [[nodiscard]] Result<void> probe(const SplitResult& baseline, const SplitResult& best,
                                      const std::vector<double>& scales, std::stop_token stop);
+    /// What the winner does to short contexts; null where nothing is asked.
+    [[nodiscard]] Result<nlohmann::json> guardrail(const std::vector<double>& scales, std::stop_token stop);
     /// The profile beside its noisy and shuffled twins, which only a scale per layer has: how much of the disturbance
     /// its smoothness saves.
     [[nodiscard]] Result<void> probeVariants(const PromptPlan& plan, const std::vector<double>& scales,
                                              std::stop_token stop);
     [[nodiscard]] Result<StudyOutcome> finish(const search::SearchOutcome& outcome, const Winner& winner,
                                               const SplitResult& baseline, const SplitResult& best,
-                                              const analysis::Comparison& comparison);
+                                              const analysis::Comparison& comparison, nlohmann::json guardrail);
     /// What there is when the user stopped.
     [[nodiscard]] StudyOutcome partial(const search::SearchOutcome& outcome) const;
     [[nodiscard]] Result<StudyOutcome> stoppedOr(const Error& error, const search::SearchOutcome& outcome) const;

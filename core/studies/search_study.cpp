@@ -34,7 +34,7 @@ Result<StudyOutcome> runSearch(const SearchRunSettings& settings, store::StoreWr
     auto prepared = prepareSearch(settings, std::nullopt, observer, stop, loaded);
     if (!prepared) return fail(prepared.error());
     auto runId = beginRun(store, prepared->bench, prepared->settings.compute, "search",
-                          fmt::format("search on {}", prepared->bench.task.dataset.name), toJson(prepared->settings),
+                          fmt::format("search on {}", prepared->bench.task.info().name), toJson(prepared->settings),
                           settings.search.seed);
     if (!runId) return fail(runId.error());
     RunProgress progress(store, *runId, observer);
@@ -77,7 +77,7 @@ Result<json> planSearch(const SearchRunSettings& settings) {
     if (!compute) return fail(compute.error());
     auto threads = resolveThreads(settings.compute.workers, settings.compute.threadsPerWorker);
     if (!threads) return fail(threads.error());
-    auto task = prepareTask(settings.task, itemsNeeded(settings));
+    auto task = taskFor(settings.compute.model, settings.task, itemsNeeded(settings));
     if (!task) return fail(task.error());
     auto opened = openModel(settings.compute.model, true);
     if (!opened) return fail(opened.error());
@@ -87,28 +87,31 @@ Result<json> planSearch(const SearchRunSettings& settings) {
     if (!groups) return fail(groups.error());
     checked.groups = std::move(*groups);
     if (auto ok = search::checkSettings(checked, config.numLayers); !ok) return fail(ok.error());
-    auto splits = tasks::makeSplits(task->dataset, settings.searchItems, settings.selectItems, settings.reportItems,
-                                    settings.search.seed);
+    auto splits = tasks::makeSplits(task->ids(), task->info().name, settings.searchItems, settings.selectItems,
+                                    settings.reportItems, settings.search.seed);
     if (!splits) return fail(splits.error());
-    const int batchSize = settings.compute.batchSize.value_or(static_cast<int>(task->positions.size()));
+    PassSize pass = passSize(settings.compute, *task);
+    const auto score = scoreFor(*task, settings.score);
+    if (!score) return fail(score.error());
+    pass.generates = score->kind == tasks::ScoreKind::Kind::Generate;
     std::int64_t prompts[3] = {}, tokens[3] = {};
     int longest = 0;
     const std::vector<std::string>* ids[3] = {&splits->search, &splits->select, &splits->report};
     for (int i = 0; i < 3; ++i) {
-        auto plan = PromptPlan::make(*task, *ids[i], *opened->tokenizer, config.contextLength, batchSize);
+        auto plan = PromptPlan::make(*task, *ids[i], *opened->tokenizer, config.contextLength, pass);
         if (!plan) return fail(plan.error());
         prompts[i] = plan->prompts();
         tokens[i] = plan->tokens();
         longest = std::max(longest, plan->longestPrompt());
     }
-    const std::int64_t candidates = mostCandidates(settings.search);
+    const std::int64_t candidates = mostCandidates(settings.search, config.numLayers);
     return json{{"candidates", candidates},
                 {"prompts", candidates * prompts[0] + settings.finalists * prompts[1] + 2 * prompts[2]},
                 {"tokens", candidates * tokens[0] + settings.finalists * tokens[1] + 2 * tokens[2]},
                 {"longest_prompt", longest},
                 {"weight_bytes", model::estimateWeightBytes(config, *compute)},
                 {"activation_bytes",
-                 settings.compute.workers * model::estimateActivationBytes(config, *compute, longest * batchSize)},
+                 settings.compute.workers * model::estimateActivationBytes(config, *compute, longest * pass.prompts)},
                 {"threads_per_worker", *threads},
                 {"dtype", model::computeTypeName(*compute)},
                 {"settings", toJson(settings)}};

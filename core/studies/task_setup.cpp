@@ -10,22 +10,62 @@ namespace lpes::studies {
 
 namespace {
 
-/// First token that begins at or after `byte`.
-int tokenAt(const text::Encoding& encoding, std::size_t byte) {
-    const auto it = std::lower_bound(encoding.byteBegin.begin(), encoding.byteBegin.end(), byte);
-    return static_cast<int>(it - encoding.byteBegin.begin());
+constexpr const char* kDefaultPositions = "begin,middle,end";
+
+tasks::BenchmarkSpec benchmarkSpec(const TaskSpec& spec, std::int64_t generateCount) {
+    tasks::BenchmarkSpec out;
+    out.task = spec.task;
+    if (spec.data) out.data = *spec.data;
+    out.limit = spec.limit;
+    out.generateCount = generateCount;
+    out.seed = spec.itemSeed;
+    out.pairs = spec.pairs;
+    out.keys = spec.keys;
+    out.docs = spec.docs;
+    out.shots = spec.shots;
+    out.subjects = spec.subjects;
+    out.niah = spec.niah;
+    return out;
 }
 
-Result<void> checkTaskName(const std::string& task) {
-    if (task == "kv") return {};
-    static constexpr const char* kLater[] = {"mdqa", "mdqa-random", "mmlu", "ceval", "niah", "jsonl"};
-    const bool known = std::find(std::begin(kLater), std::end(kLater), task) != std::end(kLater) ||
-                       task.starts_with("zeroscrolls:") || task.starts_with("leval:");
-    if (known) {
-        return fail(ErrorCode::Unsupported,
-                    fmt::format("task '{}' is not available in this version; available: kv", task));
+Result<void> checkSpec(const TaskSpec& spec) {
+    if (spec.limit && *spec.limit < 1) {
+        return fail(ErrorCode::Usage, fmt::format("--limit {} leaves no items; give at least 1", *spec.limit));
     }
-    return fail(ErrorCode::Usage, fmt::format("unknown task '{}'; available: kv", task));
+    if (spec.bos != "none" && spec.bos != "model") {
+        return fail(ErrorCode::Usage, fmt::format("--bos '{}' is not understood; use none (as the benchmarks' own "
+                                                  "scripts) or model (as the tokenizer's files say)",
+                                                  spec.bos));
+    }
+    if (spec.bos == "model" && spec.chat) {
+        return fail(ErrorCode::Usage, fmt::format("--bos model and --chat {}: a chat preset has its own rule for the "
+                                                  "beginning of a sequence; leave --bos out",
+                                                  *spec.chat));
+    }
+    if (spec.truncation != "none" && spec.truncation != "official") {
+        return fail(ErrorCode::Usage, fmt::format("--truncation '{}' is not understood; use none (an item that is too "
+                                                  "long is left out and counted) or official",
+                                                  spec.truncation));
+    }
+    const bool cuts = spec.task.starts_with("zeroscrolls:") || spec.task.starts_with("leval:");
+    if (spec.truncation == "official" && !cuts) {
+        return fail(ErrorCode::Usage,
+                    fmt::format("--truncation official: {} has no rule for cutting documents; ZeroSCROLLS and L-Eval "
+                                "have one",
+                                spec.task));
+    }
+    return {};
+}
+
+/// Positions where evidence is asked for; a single one without a place where it cannot be moved.
+Result<std::vector<tasks::PositionSpec>> positionsOf(const TaskSpec& spec, bool movable) {
+    if (movable) return tasks::parsePositions(*spec.positions);
+    if (spec.positions) {
+        return fail(ErrorCode::Usage, fmt::format("--positions {}: the evidence of {} cannot be moved; leave "
+                                                  "--positions out",
+                                                  *spec.positions, spec.task));
+    }
+    return std::vector<tasks::PositionSpec>{{kUnmovedLabel, std::nullopt, 0}};
 }
 
 }  // namespace
@@ -35,99 +75,158 @@ nlohmann::json toJson(const TaskSpec& spec) {
             {"data", optionalJson(spec.data)},
             {"pairs", optionalJson(spec.pairs)},
             {"keys", optionalJson(spec.keys)},
-            {"positions", spec.positions},
+            {"docs", optionalJson(spec.docs)},
+            {"shots", optionalJson(spec.shots)},
+            {"subjects", optionalJson(spec.subjects)},
+            {"positions", optionalJson(spec.positions)},
             {"limit", optionalJson(spec.limit)},
-            {"item_seed", spec.itemSeed}};
+            {"item_seed", spec.itemSeed},
+            {"chat", optionalJson(spec.chat)},
+            {"bos", spec.bos},
+            {"truncation", spec.truncation},
+            {"haystack", spec.niah.haystack},
+            {"length", spec.niah.length},
+            {"needle_keys", spec.niah.keys},
+            {"needle_values", spec.niah.values},
+            {"needle_queries", spec.niah.queries},
+            {"needle_key_kind", spec.niah.keyKind},
+            {"needle_value_kind", spec.niah.valueKind}};
+}
+
+void readTask(JsonFields& fields, TaskSpec& spec) {
+    fields.read("task", spec.task);
+    fields.read("data", spec.data);
+    fields.read("pairs", spec.pairs);
+    fields.read("keys", spec.keys);
+    fields.read("docs", spec.docs);
+    fields.read("shots", spec.shots);
+    fields.read("subjects", spec.subjects);
+    fields.read("positions", spec.positions);
+    fields.read("limit", spec.limit);
+    fields.read("item_seed", spec.itemSeed);
+    fields.read("chat", spec.chat);
+    fields.read("bos", spec.bos);
+    fields.read("truncation", spec.truncation);
+    fields.read("haystack", spec.niah.haystack);
+    fields.read("length", spec.niah.length);
+    fields.read("needle_keys", spec.niah.keys);
+    fields.read("needle_values", spec.niah.values);
+    fields.read("needle_queries", spec.niah.queries);
+    fields.read("needle_key_kind", spec.niah.keyKind);
+    fields.read("needle_value_kind", spec.niah.valueKind);
 }
 
 Result<TaskSpec> taskSpecFromJson(const nlohmann::json& json) {
     TaskSpec spec;
     JsonFields fields(json, "task");
-    fields.read("task", spec.task);
-    fields.read("data", spec.data);
-    fields.read("pairs", spec.pairs);
-    fields.read("keys", spec.keys);
-    fields.read("positions", spec.positions);
-    fields.read("limit", spec.limit);
-    fields.read("item_seed", spec.itemSeed);
+    readTask(fields, spec);
     if (auto done = fields.finish(); !done) return fail(done.error());
     return spec;
 }
 
-const tasks::KvItem* PreparedTask::find(const std::string& itemId) const {
-    const auto it = m_byId.find(itemId);
-    return it == m_byId.end() ? nullptr : &dataset.items[it->second];
+std::vector<std::string> PreparedTask::ids() const {
+    std::vector<std::string> ids;
+    ids.reserve(static_cast<std::size_t>(benchmark->size()));
+    for (std::int64_t i = 0; i < benchmark->size(); ++i) ids.push_back(benchmark->id(i));
+    return ids;
 }
 
-Result<PreparedTask> prepareTask(const TaskSpec& spec, std::int64_t generateCount) {
-    if (auto known = checkTaskName(spec.task); !known) return fail(known.error());
-    if (spec.pairs && *spec.pairs < 1) {
-        return fail(ErrorCode::Usage,
-                    fmt::format("--pairs {} is too small; a prompt needs at least 1 pair", *spec.pairs));
-    }
-    if (spec.limit && *spec.limit < 1) {
-        return fail(ErrorCode::Usage, fmt::format("--limit {} leaves no items; give at least 1", *spec.limit));
-    }
+std::optional<std::int64_t> PreparedTask::find(const std::string& itemId) const {
+    const auto it = m_byId->find(itemId);
+    return it == m_byId->end() ? std::nullopt : std::optional(it->second);
+}
+
+Result<int> PreparedTask::goldIndex(std::int64_t item, int position) const {
+    auto index = positions[static_cast<std::size_t>(position)].goldIndex(benchmark->places(item));
+    if (!index) index.error().context = "item " + benchmark->id(item);
+    return index;
+}
+
+std::vector<double> PreparedTask::relativePositions() const {
+    std::vector<double> depths;
+    const double last = benchmark->size() > 0 ? std::max(1, benchmark->places(0) - 1) : 1;
+    for (const tasks::PositionSpec& position : positions)
+        depths.push_back(position.relative.value_or(position.index.value_or(0) / last));
+    return depths;
+}
+
+bool needsTokenizer(const TaskSpec& spec) {
+    return spec.task == "niah";
+}
+
+Result<PreparedTask> prepareTask(const TaskSpec& spec, std::int64_t generateCount, const text::Tokenizer* tokenizer,
+                                 Purpose purpose) {
+    if (auto valid = checkSpec(spec); !valid) return fail(valid.error());
     PreparedTask task;
     task.spec = spec;
-    if (spec.data) {
-        if (spec.keys) {
-            return fail(ErrorCode::Usage,
-                        "--keys generates items and --data reads them from a file; give one of the two");
-        }
-        auto dataset = tasks::readKvFile(*spec.data, spec.pairs, spec.limit);
-        if (!dataset) return fail(dataset.error());
-        task.dataset = std::move(*dataset);
-    } else {
-        auto keys = tasks::parseKeyKind(spec.keys.value_or("uuid"));
-        if (!keys) return fail(keys.error());
-        auto dataset = tasks::generateKv(*keys, spec.pairs.value_or(20), spec.limit.value_or(generateCount),
-                                         spec.itemSeed, tasks::commonWords());
-        if (!dataset) return fail(dataset.error());
-        task.dataset = std::move(*dataset);
+    if (spec.chat) {
+        const auto preset = text::findChatPreset(*spec.chat);
+        if (!preset) return fail(preset.error());
+        task.chat = *preset;
     }
-    auto positions = tasks::parsePositions(spec.positions);
+    // Ahead of the data, which may take a while: a typing error should cost no time.
+    if (spec.positions) {
+        if (auto valid = tasks::parsePositions(*spec.positions); !valid) return fail(valid.error());
+    }
+    tasks::BenchmarkSpec wanted = benchmarkSpec(spec, generateCount);
+    wanted.promptsOnly = purpose == Purpose::Shown;
+    auto benchmark = tasks::openBenchmark(wanted, tokenizer);
+    if (!benchmark) return fail(benchmark.error());
+    task.benchmark = std::move(*benchmark);
+    // Resolved, so that what is stored with a run says where its evidence stood.
+    if (task.info().movable && !spec.positions) task.spec.positions = kDefaultPositions;
+    auto positions = positionsOf(task.spec, task.info().movable);
     if (!positions) return fail(positions.error());
     task.positions = std::move(*positions);
-    for (const tasks::PositionSpec& position : task.positions) {
-        auto gold = position.goldIndex(task.dataset.pairs);
-        if (!gold) return fail(gold.error());
-        task.goldIndices.push_back(*gold);
-        task.labels.push_back(position.label);
+    for (const tasks::PositionSpec& position : task.positions) task.labels.push_back(position.label);
+    auto byId = std::make_shared<std::unordered_map<std::string, std::int64_t>>();
+    for (std::int64_t i = 0; i < task.benchmark->size(); ++i) {
+        for (std::size_t position = 0; position < task.positions.size(); ++position) {
+            const auto gold = task.goldIndex(i, static_cast<int>(position));
+            if (!gold) return fail(gold.error());
+        }
+        byId->emplace(task.benchmark->id(i), i);
     }
-    for (std::size_t i = 0; i < task.dataset.items.size(); ++i) task.m_byId.emplace(task.dataset.items[i].id, i);
+    task.m_byId = std::move(byId);
     return task;
 }
 
-store::DatasetRow datasetRow(const PreparedTask& task) {
-    store::DatasetRow row;
-    row.hash = task.dataset.hash;
-    row.task = task.spec.task;
-    row.name = task.dataset.name;
-    row.templateHash = tasks::kvTemplateHash();
-    row.items = static_cast<std::int64_t>(task.dataset.items.size());
-    row.specJson = toJson(task.spec).dump();
-    return row;
+Result<void> checkScoreName(const std::optional<std::string>& asked) {
+    if (!asked || *asked == "auto") return {};
+    const auto score = tasks::parseScoreKind(*asked);
+    if (!score) return fail(score.error());
+    return {};
 }
 
-Result<TokenizedPrompt> tokenizeItem(const text::Tokenizer& tokenizer, const tasks::KvItem& item, int goldIndex) {
-    const tasks::RenderedPrompt rendered = tasks::renderKvPrompt(item, goldIndex);
-    auto prompt = tokenizer.encode(rendered.prompt);
-    if (!prompt) return fail(prompt.error());
-    auto answer = tokenizer.encode(rendered.answer);
-    if (!answer) return fail(answer.error());
-    const auto span = [&](const tasks::ByteSpan& bytes) {
-        return std::pair<int, int>(tokenAt(*prompt, bytes.begin), tokenAt(*prompt, bytes.end));
-    };
-    TokenizedPrompt tokens;
-    tokens.value = rendered.value;
-    tokens.goldIndex = rendered.goldIndex;
-    for (const tasks::ByteSpan& record : rendered.records) tokens.records.push_back(span(record));
-    tokens.instruction = span(rendered.instruction);
-    tokens.question = span(rendered.question);
-    tokens.prompt = std::move(prompt->ids);
-    tokens.answer = std::move(answer->ids);
-    return tokens;
+Result<tasks::ScoreKind> scoreFor(const PreparedTask& task, const std::optional<std::string>& asked) {
+    using Kind = tasks::ScoreKind::Kind;
+    const tasks::ScoreKind& own = task.info().defaultScore;
+    if (!asked || *asked == "auto") return own;
+    auto score = tasks::parseScoreKind(*asked);
+    if (!score) return score;
+    const bool byChoice = own.kind == Kind::Choice;
+    if (score->kind == Kind::Choice && !byChoice) {
+        return fail(ErrorCode::Usage,
+                    fmt::format("--score choice: {} has no choices; its own score is {}", task.spec.task, own.text));
+    }
+    if (score->kind == Kind::Generate && byChoice) {
+        return fail(ErrorCode::Usage, fmt::format("--score generate: {} is scored by the likeliest choice and not by a "
+                                                  "generated text; use --score choice",
+                                                  task.spec.task));
+    }
+    return score;
+}
+
+store::DatasetRow datasetRow(const PreparedTask& task) {
+    const tasks::BenchmarkInfo& info = task.info();
+    store::DatasetRow row;
+    row.hash = info.hash;
+    row.task = task.spec.task;
+    row.name = info.name;
+    row.templateHash = info.templateHash;
+    row.items = task.benchmark->size();
+    row.specJson = toJson(task.spec).dump();
+    return row;
 }
 
 }  // namespace lpes::studies

@@ -1,72 +1,93 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
 #include "core/store/rows.h"
-#include "core/tasks/kv_retrieval.h"
+#include "core/tasks/benchmark.h"
 #include "core/tasks/position.h"
+#include "core/text/chat_preset.h"
 #include "core/text/tokenizer.h"
 
 namespace lpes::studies {
 
-/// Which items are asked, as the user says it (cli.md: --task --data --pairs --keys --positions --limit --item-seed).
+class JsonFields;
+
+/// Which items are asked, and how, as the user says it (cli.md, Tasks).
 struct TaskSpec {
-    std::string task;                 ///< "kv"; the other tasks of cli.md are refused by name
-    std::optional<std::string> data;  ///< file; unset: the items are generated
-    std::optional<int> pairs;         ///< unset: as many as the file has, 20 when generated
-    std::optional<std::string> keys;  ///< generator; unset: "uuid". With a file: Usage
-    std::string positions = "begin,middle,end";
-    std::optional<std::int64_t> limit;  ///< items at most (file), items to generate (default 100)
+    std::string task;                 ///< "kv", "leval:quality", …
+    std::optional<std::string> data;  ///< file, folder or archive; unset: the items are generated
+    std::optional<int> pairs;         ///< kv: unset: as many as the file has, 20 when generated
+    std::optional<std::string> keys;  ///< kv, generated; unset: "uuid"
+    std::optional<int> docs;          ///< document tasks; unset: as many as the file has, 20 when they are put together
+    std::optional<int> shots;         ///< mmlu, ceval; unset: 5
+    std::optional<std::string> subjects;   ///< mmlu, ceval; unset: all
+    std::optional<std::string> positions;  ///< unset: begin,middle,end where the evidence can be moved
+    std::optional<std::int64_t> limit;     ///< items at most (file), items to generate (default 100)
     std::uint64_t itemSeed = 1;
+    std::optional<std::string> chat;  ///< chat preset around the prompt; unset: none
+    std::string bos = "none";  ///< "none", as the benchmarks' own scripts, or "model": as the tokenizer's files say
+    std::string truncation = "none";  ///< "official": long documents are cut as the benchmark's script cuts them
+    tasks::NiahSpec niah;
 };
 
 /// Keys as on the command line, without dashes ("item_seed"). Unknown keys are errors. Round-trips.
 [[nodiscard]] nlohmann::json toJson(const TaskSpec& spec);
 [[nodiscard]] Result<TaskSpec> taskSpecFromJson(const nlohmann::json& json);
+/// Reads a task's keys out of an object that has others beside them.
+void readTask(JsonFields& fields, TaskSpec& spec);
 
-/// Items and positions, ready to be asked.
+/// What items are wanted for: those without a published reference can be looked at and not scored.
+enum class Purpose { Scored, Shown };
+
+/// Items and positions, ready to be asked. Copies share the items.
 struct PreparedTask {
     TaskSpec spec;
-    tasks::KvDataset dataset;
-    std::vector<tasks::PositionSpec> positions;
-    std::vector<int> goldIndices;     ///< per position
-    std::vector<std::string> labels;  ///< per position
+    std::shared_ptr<const tasks::Benchmark> benchmark;
+    std::vector<tasks::PositionSpec> positions;  ///< one that says nothing where the evidence cannot be moved
+    std::vector<std::string> labels;             ///< per position
+    const text::ChatPreset* chat = nullptr;
 
-    /// nullptr when there is no such item.
-    [[nodiscard]] const tasks::KvItem* find(const std::string& itemId) const;
+    [[nodiscard]] const tasks::BenchmarkInfo& info() const { return benchmark->info(); }
+    /// Ids of all items, in their order.
+    [[nodiscard]] std::vector<std::string> ids() const;
+    /// No value when there is no such item.
+    [[nodiscard]] std::optional<std::int64_t> find(const std::string& itemId) const;
+    /// Where the evidence of an item stands at a position; Usage when the item has too few places.
+    [[nodiscard]] Result<int> goldIndex(std::int64_t item, int position) const;
+
+    /// Depth of each position, 0 … 1; that of an absolute gold index in the first item.
+    [[nodiscard]] std::vector<double> relativePositions() const;
 
   private:
-    friend Result<PreparedTask> prepareTask(const TaskSpec& spec, std::int64_t generateCount);
-    std::unordered_map<std::string, std::size_t> m_byId;
+    friend Result<PreparedTask> prepareTask(const TaskSpec& spec, std::int64_t generateCount,
+                                            const text::Tokenizer* tokenizer, Purpose purpose);
+    std::shared_ptr<const std::unordered_map<std::string, std::int64_t>> m_byId;
 };
 
-/// `generateCount`: items to generate when spec.limit is unset.
-[[nodiscard]] Result<PreparedTask> prepareTask(const TaskSpec& spec, std::int64_t generateCount);
+inline constexpr const char* kUnmovedLabel = "as given";  ///< the position of evidence that cannot be moved
+
+/// Does a task need the model's tokenizer to make its items?
+[[nodiscard]] bool needsTokenizer(const TaskSpec& spec);
+
+/// `generateCount`: items to generate when spec.limit is unset. `tokenizer` may be null unless needsTokenizer().
+[[nodiscard]] Result<PreparedTask> prepareTask(const TaskSpec& spec, std::int64_t generateCount,
+                                               const text::Tokenizer* tokenizer = nullptr,
+                                               Purpose purpose = Purpose::Scored);
+
+/// Usage for a score that is none, before anything is read: a typing error should cost no time.
+[[nodiscard]] Result<void> checkScoreName(const std::optional<std::string>& asked);
+
+/// `asked`, else the benchmark's own. Usage for a rule that the task does not have: a generated answer where only
+/// likelihoods count, a choice where there is nothing to choose from.
+[[nodiscard]] Result<tasks::ScoreKind> scoreFor(const PreparedTask& task, const std::optional<std::string>& asked);
 
 [[nodiscard]] store::DatasetRow datasetRow(const PreparedTask& task);
-
-/// A prompt in tokens, with where its parts stand.
-struct TokenizedPrompt {
-    std::vector<text::TokenId> prompt;
-    std::vector<text::TokenId> answer;
-    std::string value;  ///< expected answer
-    int goldIndex = 0;
-    std::vector<std::pair<int, int>> records;   ///< token spans [begin, end) of the records, in prompt order
-    std::pair<int, int> instruction, question;  ///< token spans
-    /// First token of the gold record.
-    [[nodiscard]] int goldToken() const { return records[static_cast<std::size_t>(goldIndex)].first; }
-};
-
-/// Tokenizes prompt and answer apart, without special tokens (methods.md §2, §3.1: the benchmark adds none).
-/// A record's span is the tokens that begin inside `"key": "value"`.
-[[nodiscard]] Result<TokenizedPrompt> tokenizeItem(const text::Tokenizer& tokenizer, const tasks::KvItem& item,
-                                                   int goldIndex);
 
 }  // namespace lpes::studies

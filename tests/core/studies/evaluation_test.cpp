@@ -87,12 +87,10 @@ TEST(Evaluation, AnItemThatExactlyFillsTheContextIsEvaluated) {
     const auto opened = studies::openModel(wide.model(), true);
     ASSERT_TRUE(opened) << opened.error().text();
     std::size_t longest = 0;
-    for (const tasks::KvItem& item : task->dataset.items) {
-        for (const int gold : task->goldIndices) {
-            const auto tokens = studies::tokenizeItem(*opened->tokenizer, item, gold);
-            ASSERT_TRUE(tokens);
-            longest = std::max(longest, tokens->prompt.size() + tokens->answer.size());
-        }
+    const studies::PromptMaker maker(*task, *opened->tokenizer, TinyModelSpec{}.contextLength);
+    for (int item = 0; item < 3; ++item) {
+        for (int position = 0; position < 3; ++position)
+            longest = std::max(longest, take(maker.tokens(item, position)).tokens());
     }
     TinyModelSpec exact;
     exact.contextLength = static_cast<int>(longest);
@@ -153,7 +151,17 @@ TEST(Evaluation, UnknownThingsAreRefusedByName) {
         EXPECT_EQ(outcome.error().code, code) << outcome.error().text();
         EXPECT_THAT(outcome.error().message, HasSubstr(part));
     };
-    refuse([](auto& s) { s.task.task = "mdqa"; }, ErrorCode::Unsupported, "mdqa");
+    refuse(
+        [](auto& s) {
+            s.task = {};
+            s.task.task = "mdqa";
+        },
+        ErrorCode::Usage, "mdqa");
+    refuse([](auto& s) { s.task.shots = 5; }, ErrorCode::Usage, "--shots");
+    refuse([](auto& s) { s.task.chat = "chattml"; }, ErrorCode::Usage, "chattml");
+    refuse([](auto& s) { s.task.bos = "yes"; }, ErrorCode::Usage, "--bos");
+    refuse([](auto& s) { s.task.truncation = "some"; }, ErrorCode::Usage, "--truncation");
+    refuse([](auto& s) { s.score = "choice"; }, ErrorCode::Usage, "no choices");
     refuse([](auto& s) { s.task.task = "kvv"; }, ErrorCode::Usage, "kvv");
     refuse([](auto& s) { s.method = "yarn:four"; }, ErrorCode::Usage, "four");
     refuse([](auto& s) { s.method = "lpes:nowhere.json"; }, ErrorCode::BadInput, "nowhere.json");
@@ -168,33 +176,6 @@ TEST(Evaluation, UnknownThingsAreRefusedByName) {
         ErrorCode::BadInput, "nowhere.jsonl");
     refuse([](auto& s) { s.task.pairs = 100; }, ErrorCode::BadInput, "context");
     EXPECT_TRUE(store->reader().runs()->empty());
-}
-
-TEST(PromptPlan, SpansCoverTheRecordsAndNothingElse) {
-    const StudyFolder folder;
-    studies::TaskSpec spec = smallSearch(folder).task;
-    spec.limit = 2;
-    const auto task = studies::prepareTask(spec, 2);
-    ASSERT_TRUE(task) << task.error().text();
-    const auto opened = studies::openModel(folder.model(), true);
-    ASSERT_TRUE(opened) << opened.error().text();
-    const tasks::KvItem& item = task->dataset.items.front();
-    const auto tokens = studies::tokenizeItem(*opened->tokenizer, item, 2);
-    ASSERT_TRUE(tokens);
-    ASSERT_EQ(tokens->records.size(), 4u);
-    int before = tokens->instruction.second;
-    for (const auto& [begin, end] : tokens->records) {
-        EXPECT_LT(begin, end);
-        EXPECT_GE(begin, before);
-        before = end;
-    }
-    EXPECT_GE(tokens->question.first, before);
-    EXPECT_EQ(tokens->question.second, static_cast<int>(tokens->prompt.size()));
-    const auto [begin, end] = tokens->records[2];
-    const auto text = opened->tokenizer->decode(std::span(tokens->prompt).subspan(begin, end - begin));
-    ASSERT_TRUE(text);
-    EXPECT_THAT(*text, HasSubstr(item.gold.first));
-    EXPECT_THAT(*text, HasSubstr(item.gold.second));
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ TEST_F(MethodsQuery, AComparisonHasItsMethodsInTheirOrder) {
         EXPECT_LE(one.nllDifference.value, one.nllDifference.high);
         EXPECT_NEAR(one.answerNll - methods[0].answerNll, one.nllDifference.value, 1e-9);
         EXPECT_GT(one.timeRatio.value, 0.0);
-        EXPECT_THAT(one.verdict, HasSubstr("the first method")) << "which is no baseline here";
+        EXPECT_THAT(one.verdict, HasSubstr("No verdict: too few items"));
     }
     for (const auto& one : methods) {
         EXPECT_LE(one.accuracy.low, one.accuracy.value);

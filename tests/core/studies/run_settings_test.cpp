@@ -6,10 +6,39 @@
 namespace lpes::studies {
 namespace {
 
+/// A value for every key.
+TaskSpec everyTask() {
+    TaskSpec task;
+    task.task = "kv";
+    task.data = "/data/items.jsonl";
+    task.pairs = 12;
+    task.keys = "hex:8";
+    task.docs = 30;
+    task.shots = 4;
+    task.subjects = "anatomy,formal_logic";
+    task.positions = "0,50,100";
+    task.limit = 40;
+    task.itemSeed = 9;
+    task.chat = "chatml";
+    task.bos = "model";
+    task.truncation = "official";
+    task.niah = {"needle", 3000, 4, 2, 3, "uuids", "words"};
+    return task;
+}
+
+TEST(RunSettings, TasksRoundTripWithEveryKey) {
+    const nlohmann::json stored = toJson(everyTask()), usual = toJson(TaskSpec{});
+    for (const auto& [key, value] : stored.items()) EXPECT_NE(value, usual[key]) << key << " has no value of its own";
+    const auto back = taskSpecFromJson(stored);
+    ASSERT_TRUE(back) << back.error().text();
+    EXPECT_EQ(toJson(*back), stored);
+    EXPECT_TRUE(taskSpecFromJson(usual));
+}
+
 TEST(RunSettings, SearchSettingsRoundTripWithTheirOrigins) {
     SearchRunSettings settings;
-    settings.compute = {"model", "bfloat16", "cpu", 3, 2, 5};
-    settings.task = {"kv", std::nullopt, 12, "hex:8", "0,50,100", 40, 9};
+    settings.compute = {"model", "bfloat16", "cpu", 3, 2, 5, 4096, false};
+    settings.task = everyTask();
     settings.search.seed = ~std::uint64_t{0};
     settings.search.population = 10;
     settings.search.maxEvals = 77;
@@ -18,6 +47,7 @@ TEST(RunSettings, SearchSettingsRoundTripWithTheirOrigins) {
     settings.search.minDelta = 0.125;
     settings.search.curve = curve::CurveKind::Step;
     settings.search.constraints = {0.75, 1.5, std::nullopt};
+    settings.guardrail = {7, "/data/mmlu", "/data/ceval"};
     settings.score = "blend:0.5";
     settings.weights = {1, 2, 3};
     settings.gapPenalty = 0.1;

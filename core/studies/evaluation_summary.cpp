@@ -1,0 +1,193 @@
+#include "core/studies/evaluation_summary.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <unordered_set>
+
+#include "core/analysis/position_bias.h"
+#include "core/analysis/statistics.h"
+#include "core/exporters/profile.h"
+#include "core/studies/json_rows.h"
+
+namespace lpes::studies {
+
+namespace {
+
+using nlohmann::json;
+
+/// n, accuracy and interval of some outcomes, as a position's row has them.
+json rowOf(std::vector<analysis::ItemOutcome> outcomes) {
+    // One position for all of them: their rows are told apart by an ordinal in the id alone.
+    int ordinal = 0;
+    for (analysis::ItemOutcome& outcome : outcomes) {
+        outcome.itemId += fmt::format("\n{}", ordinal++);
+        outcome.position = 0;
+    }
+    const std::string label = "all";
+    const auto accuracy = analysis::accuracyByPosition(outcomes, std::span(&label, 1));
+    const analysis::PositionResult& row = accuracy.positions.front();
+    return {{"n", row.n}, {"accuracy", row.accuracy}, {"ci_low", row.ciLow}, {"ci_high", row.ciHigh}};
+}
+
+double sampleDeviation(const std::vector<double>& values) {
+    const double mean = analysis::mean(values);
+    double sum = 0.0;
+    for (const double value : values) sum += (value - mean) * (value - mean);
+    return std::sqrt(sum / static_cast<double>(values.size() - 1));
+}
+
+/// Ids that a profile's provenance says it was searched or selected on, where they are ids of these data.
+std::set<std::string> searchedItems(const json& provenance, const PreparedTask& task) {
+    std::set<std::string> ids;
+    if (!provenance.is_object()) return ids;
+    // A part of the data has another hash, and generated items of another seed the same ids.
+    const bool sameData = provenance.value("data_set_hash", json()) == json(task.info().hash);
+    if (!sameData && provenance.value("item_seed", json()) != json(task.spec.itemSeed)) return ids;
+    const json items = provenance.value("items", json());
+    if (!items.is_object()) return ids;
+    for (const char* split : {"search", "select"}) {
+        for (const json& id : items.value(split, json::array())) {
+            if (id.is_string()) ids.insert(id.get<std::string>());
+        }
+    }
+    return ids;
+}
+
+}  // namespace
+
+json groupsJson(const PreparedTask& task, std::span<const analysis::ItemOutcome> outcomes) {
+    std::vector<std::string> order;
+    std::map<std::string, std::vector<analysis::ItemOutcome>> groups;
+    for (const analysis::ItemOutcome& outcome : outcomes) {
+        const auto item = task.find(outcome.itemId);
+        const std::string group = item ? task.benchmark->group(*item) : "";
+        if (group.empty() || outcome.skippedTooLong) continue;
+        auto [it, added] = groups.try_emplace(group);
+        if (added) order.push_back(group);
+        it->second.push_back(outcome);
+    }
+    json rows = json::array();
+    for (const std::string& group : order) {
+        json row = rowOf(std::move(groups[group]));
+        row["group"] = group;
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+json lengthsJson(std::span<const analysis::ItemOutcome> outcomes) {
+    constexpr int kFirst = 512;
+    std::map<int, std::vector<analysis::ItemOutcome>> buckets;
+    for (const analysis::ItemOutcome& outcome : outcomes) {
+        if (outcome.skippedTooLong) continue;
+        int from = 0;
+        for (int edge = kFirst; outcome.promptTokens >= edge; edge *= 2) from = edge;
+        buckets[from].push_back(outcome);
+    }
+    json rows = json::array();
+    for (auto& [from, held] : buckets) {
+        json row = rowOf(std::move(held));
+        row["from"] = from;
+        row["to"] = from == 0 ? kFirst : 2 * from;
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+json agreementJson(std::span<const analysis::ItemOutcome> outcomes) {
+    double n = 0.0, equal = 0.0, strict = 0.0, right = 0.0, score = 0.0;
+    std::int64_t empty = 0;
+    bool graded = false;
+    for (const analysis::ItemOutcome& outcome : outcomes) {
+        if (outcome.skippedTooLong || !outcome.strict || !outcome.generatedScore) continue;
+        const bool generated = *outcome.generatedScore >= 1.0;
+        graded = graded || (*outcome.generatedScore != 0.0 && *outcome.generatedScore != 1.0);
+        empty += outcome.generated.find_first_not_of(" \t\r\n") == std::string::npos ? 1 : 0;
+        n += 1.0;
+        equal += *outcome.strict == generated ? 1.0 : 0.0;
+        strict += *outcome.strict ? 1.0 : 0.0;
+        right += generated ? 1.0 : 0.0;
+        score += *outcome.generatedScore;
+    }
+    if (n == 0.0) return nullptr;
+    // Cohen (1960): agreement beyond what two independent raters with these rates would show.
+    const double chance = (strict * right + (n - strict) * (n - right)) / (n * n);
+    return {{"n", static_cast<std::int64_t>(n)},
+            {"equal", graded ? json(nullptr) : json(equal / n)},
+            {"empty_answers", empty},
+            {"kappa", !graded && chance < 1.0 ? json((equal / n - chance) / (1.0 - chance)) : json(nullptr)},
+            {"teacher_forced", strict / n},
+            {"generated", score / n}};
+}
+
+json biasJson(const PreparedTask& task, std::span<const analysis::ItemOutcome> outcomes) {
+    if (task.labels.size() < 2) return nullptr;
+    const analysis::PositionBias bias = analysis::positionBias(outcomes, task.labels, task.relativePositions());
+    return {{"psi", optionalJson(bias.sensitivityIndex)},
+            {"u_shape", optionalJson(bias.uShape)},
+            {"curvature", optionalJson(bias.curvature)},
+            {"p_value", bias.test.pValue},
+            {"test", "Cochran's Q"},
+            {"found", bias.found},
+            {"verdict", bias.verdict}};
+}
+
+json noiseJson(std::span<const std::vector<analysis::ItemOutcome>> repeats, std::span<const std::string> labels) {
+    if (repeats.size() < 2) return nullptr;
+    std::vector<std::vector<double>> accuracy(labels.size()), nll(labels.size());
+    std::map<std::pair<std::string, int>, const analysis::ItemOutcome*> first;
+    for (const analysis::ItemOutcome& outcome : repeats.front()) first[{outcome.itemId, outcome.position}] = &outcome;
+    std::set<std::pair<std::string, int>> flipped;
+    double largest = 0.0;
+    for (const auto& outcomes : repeats) {
+        const auto summary = analysis::accuracyByPosition(outcomes, labels);
+        for (std::size_t p = 0; p < labels.size(); ++p) {
+            accuracy[p].push_back(summary.positions[p].accuracy);
+            nll[p].push_back(summary.positions[p].answerNll);
+        }
+        for (const analysis::ItemOutcome& outcome : outcomes) {
+            const std::pair place(outcome.itemId, outcome.position);
+            const auto same = first.find(place);
+            if (same == first.end()) continue;
+            largest = std::max(largest, std::abs(outcome.nll - same->second->nll));
+            if (outcome.score != same->second->score) flipped.insert(place);
+        }
+    }
+    json accuracySd = json::array(), nllSd = json::array();
+    for (std::size_t p = 0; p < labels.size(); ++p) {
+        accuracySd.push_back(sampleDeviation(accuracy[p]));
+        nllSd.push_back(sampleDeviation(nll[p]));
+    }
+    return {{"repeats", repeats.size()},
+            {"flips", flipped.size()},
+            {"accuracy_sd", std::move(accuracySd)},
+            {"answer_nll_sd", std::move(nllSd)},
+            {"largest_nll_difference", largest}};
+}
+
+json notesJson(const PromptPlan& plan) {
+    std::map<std::string, std::set<std::string>> notes;
+    for (const PromptPlan::Entry& entry : plan.entries()) {
+        if (!entry.note.empty() && !entry.tooLong) notes[entry.note].insert(entry.itemId);
+    }
+    json rows = json::array();
+    for (const auto& [note, items] : notes) rows.push_back({{"note", note}, {"items", items.size()}});
+    return rows;
+}
+
+json overlapJson(const rope::MethodSpec& method, const PreparedTask& task) {
+    for (const rope::MethodPart& part : method.parts) {
+        if (part.kind != rope::MethodPart::Kind::Lpes) continue;
+        const auto profile = exporters::readProfile(part.file);
+        if (!profile) continue;  // a bare CSV has no provenance; a file that cannot be read is refused elsewhere
+        const std::set<std::string> searched = searchedItems(profile->profile.provenance, task);
+        std::int64_t seen = 0;
+        for (const std::string& id : task.ids()) seen += searched.contains(id) ? 1 : 0;
+        if (seen > 0) return {{"profile", part.file}, {"searched_items", seen}, {"items", task.benchmark->size()}};
+    }
+    return nullptr;
+}
+
+}  // namespace lpes::studies

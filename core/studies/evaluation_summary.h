@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/analysis/position_accuracy.h"
+#include "core/rope/method_spec.h"
+#include "core/studies/item_evaluator.h"
+
+/// What an evaluation says besides its accuracy by position. Each is the JSON that `--json` prints.
+namespace lpes::studies {
+
+/// [{"group", "n", "accuracy", "ci_low", "ci_high"}…] in the order of the items, over items that were run at every
+/// position; empty where the task has no groups. "accuracy" is a mean over items (micro average).
+[[nodiscard]] nlohmann::json groupsJson(const PreparedTask& task, std::span<const analysis::ItemOutcome> outcomes);
+
+/// [{"from", "to", "n", "accuracy", "ci_low", "ci_high"}…]: prompts by their length in tokens, `from` inclusive, `to`
+/// exclusive, in powers of two from 512.
+[[nodiscard]] nlohmann::json lengthsJson(std::span<const analysis::ItemOutcome> outcomes);
+
+/// {"n", "equal", "kappa", "teacher_forced", "generated"} over the prompts that were scored both ways: how often the
+/// strict score and the benchmark's rule on the generated text (right: 1, wrong: below) say the same, Cohen's kappa
+/// (null where one of them never differs), both means, and how many answers were empty. A graded rule has no agreement:
+/// equal and kappa are null then. Null where no prompt was.
+[[nodiscard]] nlohmann::json agreementJson(std::span<const analysis::ItemOutcome> outcomes);
+
+/// {"psi", "u_shape", "curvature", "p_value", "test", "found", "verdict"} (analysis::PositionBias; null where an index
+/// is not defined); null where the evidence has one position only.
+[[nodiscard]] nlohmann::json biasJson(const PreparedTask& task, std::span<const analysis::ItemOutcome> outcomes);
+
+/// {"repeats", "flips", "accuracy_sd":[…by position], "answer_nll_sd":[…], "largest_nll_difference"}: evaluations of
+/// the same items in other batch compositions, whose results would be equal without rounding. Null for one evaluation.
+[[nodiscard]] nlohmann::json noiseJson(std::span<const std::vector<analysis::ItemOutcome>> repeats,
+                                       std::span<const std::string> labels);
+
+/// [{"note", "items"}…]: what the benchmark's own rule left out of prompts, and of how many items.
+[[nodiscard]] nlohmann::json notesJson(const PromptPlan& plan);
+
+/// {"profile", "searched_items", "items"}: how many of the items that are evaluated a profile was searched or selected
+/// on, from its provenance. Items are told by their ids, which name the data set, and by the seed of generated ones:
+/// the data's hash depends on --limit, and what was searched on is no less known in a part of the data. Null where none
+/// was, or the profile does not say.
+[[nodiscard]] nlohmann::json overlapJson(const rope::MethodSpec& method, const PreparedTask& task);
+
+}  // namespace lpes::studies

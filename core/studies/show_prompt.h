@@ -1,0 +1,36 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "core/base/result.h"
+#include "core/studies/prompt_maker.h"
+#include "core/studies/task_setup.h"
+
+namespace lpes::studies {
+
+/// An item's exact prompt, with what stands where.
+struct ShownPrompt {
+    std::string item, position;
+    PromptText text;                 ///< what the model is given; its spans are in bytes
+    TokenizedPrompt tokens;          ///< the same in tokens
+    tasks::BenchmarkInfo benchmark;  ///< template and hashes
+    bool fits = true;                ///< prompt and answer fit into the model's context
+    int contextLength = 0;
+};
+
+/// `item`: an id, or a number from 0 in the data's order. `position`: one of the task's, the first when unset. Usage
+/// when there is none of that name.
+[[nodiscard]] Result<ShownPrompt> showPrompt(const PromptMaker& maker, const std::string& item,
+                                             const std::optional<std::string>& position);
+/// The same, of a model that is only opened: its weights are not read.
+[[nodiscard]] Result<ShownPrompt> showPrompt(const std::string& model, const TaskSpec& task, const std::string& item,
+                                             const std::optional<std::string>& position);
+
+/// {"task", "data", "item", "position", "gold_index", "text", "answer", "choices", "references", "rule",
+/// "max_new_tokens", "evidence":[[begin, end]…] in bytes, "evidence_tokens":[[begin, end]…], "prompt_tokens",
+/// "answer_tokens", "fits", "context", "note", "template", "template_hash"}.
+[[nodiscard]] nlohmann::json toJson(const ShownPrompt& shown);
+
+}  // namespace lpes::studies

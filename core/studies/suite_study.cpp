@@ -1,0 +1,265 @@
+#include "core/studies/suite_study.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <mutex>
+
+#include "core/base/checksum.h"
+#include "core/base/clock.h"
+#include "core/studies/json_rows.h"
+#include "core/studies/resuming.h"
+#include "core/studies/run_session.h"
+#include "core/studies/suite_parts.h"
+
+namespace lpes::studies {
+
+namespace {
+
+using nlohmann::json;
+
+/// A benchmark's progress as a part of the suite's, and the suite's own heartbeat. thread-safe.
+class PartObserver final : public ProgressObserver {
+  public:
+    PartObserver(ProgressObserver& whole, store::StoreWriter& store, std::int64_t runId, std::size_t parts,
+                 double elapsedBefore)
+        : m_whole(whole),
+          m_store(store),
+          m_runId(runId),
+          m_parts(parts),
+          m_before(elapsedBefore),
+          m_start(steadySeconds()) {}
+
+    void begin(std::size_t part, const std::string& label) {
+        const std::lock_guard lock(m_mutex);
+        m_part = part;
+        m_label = label;
+    }
+    void progressed(const Progress& progress) override {
+        const std::lock_guard lock(m_mutex);
+        Progress own = progress;
+        own.stage = fmt::format("{} ({} of {}): {}", m_label, m_part + 1, m_parts, progress.stage);
+        // The benchmarks behind this one are expected to take what the ones so far took on average.
+        const double now = steadySeconds();
+        if (progress.etaSeconds >= 0.0) {
+            const double all = now - m_start + progress.etaSeconds;
+            const auto done = static_cast<double>(m_part + 1);
+            own.etaSeconds = progress.etaSeconds + all / done * (static_cast<double>(m_parts) - done);
+        }
+        m_whole.progressed(own);
+        if (now - m_lastHeartbeat < 1.0) return;
+        m_lastHeartbeat = now;
+        // A heartbeat that fails shows in the benchmark's own.
+        (void)m_store.heartbeat(m_runId, m_before + now - m_start);
+    }
+    void warned(const std::string& message) override { m_whole.warned(message); }
+    [[nodiscard]] double elapsed() const { return m_before + steadySeconds() - m_start; }
+
+  private:
+    ProgressObserver& m_whole;
+    store::StoreWriter& m_store;
+    const std::int64_t m_runId;
+    const std::size_t m_parts;
+    const double m_before, m_start;
+    std::mutex m_mutex;
+    std::size_t m_part = 0;
+    std::string m_label;
+    double m_lastHeartbeat = 0.0;
+};
+
+CompareSettings partSettings(const SuiteSettings& suite, const SuiteBenchmark& benchmark, std::int64_t runId) {
+    CompareSettings settings;
+    settings.compute = suite.compute;
+    settings.task = benchmark.task;
+    settings.methods = suite.methods;
+    settings.score = benchmark.score;
+    settings.seed = suite.seed;
+    // What methods do to short contexts does not depend on the benchmark: the first one measures it.
+    settings.guardrail = suite.guardrail;
+    if (benchmark.label != suite.benchmarks.front().label) settings.guardrail.items = 0;
+    settings.partOf = suitePartName(runId, benchmark.label);
+    settings.origins = suite.origins;
+    return settings;
+}
+
+/// {"label", "task", "run_id", "state", …what the comparison printed}.
+json partJson(const SuiteBenchmark& benchmark, json result) {
+    result["label"] = benchmark.label;
+    result.erase("settings");
+    return result;
+}
+
+json failedPart(const SuiteBenchmark& benchmark, const Error& error) {
+    return {{"label", benchmark.label}, {"task", benchmark.task.task}, {"state", "failed"}, {"error", error.text()}};
+}
+
+/// A suite on its way through its benchmarks.
+class Suite {
+  public:
+    Suite(const SuiteSettings& settings, const LoadedModel& model, std::int64_t runId, store::StoreWriter& store,
+          PartObserver& observer)
+        : m_settings(settings), m_model(model), m_runId(runId), m_store(store), m_observer(observer) {}
+
+    Result<StudyOutcome> run(const std::stop_token& stop) {
+        json parts = json::array();
+        std::size_t failed = 0;
+        std::optional<Error> last;
+        bool stopped = false;
+        for (std::size_t i = 0; i < m_settings.benchmarks.size() && !stopped; ++i) {
+            const SuiteBenchmark& benchmark = m_settings.benchmarks[i];
+            m_observer.begin(i, benchmark.label);
+            auto outcome = runPart(benchmark, stop);
+            if (!outcome) {
+                if (outcome.error().code == ErrorCode::Database) return fail(outcome.error());
+                if (model::wasStopped(outcome.error())) {
+                    stopped = true;
+                    break;
+                }
+                ++failed;
+                m_observer.warned(fmt::format("{}: {}", benchmark.label, outcome.error().text()));
+                parts.push_back(failedPart(benchmark, outcome.error()));
+                last = outcome.error();
+                continue;
+            }
+            stopped = outcome->stoppedEarly;
+            parts.push_back(partJson(benchmark, std::move(outcome->result)));
+        }
+        if (last && failed == m_settings.benchmarks.size()) return fail(*last);
+        // Left open for the benchmarks that failed: resuming tries them again.
+        StudyOutcome outcome{m_runId, stopped || failed > 0, {}};
+        outcome.result = {{"run_id", m_runId},
+                          {"state", stopped || failed > 0 ? "stopped" : "finished"},
+                          {"end_reason", stopped      ? "stopped"
+                                         : failed > 0 ? "failed benchmarks"
+                                                      : "complete"},
+                          {"suite", m_settings.name},
+                          {"model", m_settings.compute.model},
+                          {"failed", failed},
+                          {"table", suiteTableJson(m_settings.methods, parts)},
+                          {"benchmarks", std::move(parts)},
+                          {"seconds", m_observer.elapsed()},
+                          {"settings", toJson(m_settings)}};
+        return outcome;
+    }
+
+  private:
+    Result<StudyOutcome> runPart(const SuiteBenchmark& benchmark, const std::stop_token& stop) {
+        auto stored = suiteParts(m_store.reader(), m_runId);
+        if (!stored) return fail(stored.error());
+        const auto part = stored->find(benchmark.label);
+        if (part != stored->end() && part->second.state == store::RunState::Finished) {
+            const json result = json::parse(part->second.resultJson, nullptr, false);
+            if (result.is_object()) return StudyOutcome{part->second.id, false, result};
+        } else if (part != stored->end()) {
+            return resumeComparison(part->second.id, m_store, m_observer, stop, &m_model);
+        }
+        return runComparison(partSettings(m_settings, benchmark, m_runId), m_store, m_observer, stop, &m_model);
+    }
+
+    const SuiteSettings& m_settings;
+    const LoadedModel& m_model;
+    std::int64_t m_runId;
+    store::StoreWriter& m_store;
+    PartObserver& m_observer;
+};
+
+/// Opens the items, and settles where the evidence stands.
+Result<void> checkBenchmark(SuiteBenchmark& benchmark, const text::Tokenizer& tokenizer) {
+    constexpr std::int64_t kGenerated = 100;
+    auto task = prepareTask(benchmark.task, kGenerated, &tokenizer);
+    if (!task) return fail(task.error());
+    if (task->info().movable && !benchmark.task.positions && benchmark.sharedPositions) {
+        benchmark.task.positions = benchmark.sharedPositions;
+        task = prepareTask(benchmark.task, kGenerated, &tokenizer);
+        if (!task) return fail(task.error());
+    }
+    const auto score = scoreFor(*task, benchmark.score);
+    if (!score) return fail(score.error());
+    return {};
+}
+
+/// Every benchmark is opened and every method resolved before work starts: a typing error at the end of a long file
+/// should not show hours later.
+Result<void> checkSuite(SuiteSettings& settings, const LoadedModel& model, ProgressObserver& observer) {
+    std::string list;
+    for (const std::string& method : settings.methods) list += (list.empty() ? "" : ";") + method;
+    const auto specs = rope::parseMethods(list);
+    if (!specs) return fail(specs.error());
+    for (const rope::MethodSpec& spec : *specs) {
+        const auto method = methodFor(spec, model.config(), observer);
+        if (!method) return fail(method.error());
+    }
+    const auto guardrail = Guardrail::make(settings.guardrail, model.tokenizer(), model.config().contextLength);
+    if (!guardrail) return fail(guardrail.error());
+    for (SuiteBenchmark& benchmark : settings.benchmarks) {
+        if (auto valid = checkBenchmark(benchmark, model.tokenizer()); !valid) {
+            valid.error().context = benchmark.label;
+            return valid;
+        }
+    }
+    return {};
+}
+
+Result<LoadedModel> modelOf(const SuiteSettings& settings, ProgressObserver& observer, std::stop_token stop,
+                            const LoadedModel* loaded) {
+    if (loaded) return *loaded;
+    return loadModel({settings.compute.model, settings.compute.dtype, settings.compute.device, true}, observer, stop);
+}
+
+Result<StudyOutcome> conduct(const SuiteSettings& settings, const LoadedModel& model, std::int64_t runId,
+                             store::StoreWriter& store, ProgressObserver& observer, std::stop_token stop,
+                             double elapsedBefore) {
+    PartObserver parts(observer, store, runId, settings.benchmarks.size(), elapsedBefore);
+    RunProgress progress(store, runId, parts, elapsedBefore);
+    return conductRun(store, runId, progress, [&] { return Suite(settings, model, runId, store, parts).run(stop); });
+}
+
+}  // namespace
+
+Result<StudyOutcome> runSuite(const SuiteSettings& given, store::StoreWriter& store, ProgressObserver& observer,
+                              std::stop_token stop, const LoadedModel* loaded) {
+    auto model = modelOf(given, observer, stop, loaded);
+    if (!model) return fail(model.error());
+    SuiteSettings settings = given;
+    if (auto valid = checkSuite(settings, *model, observer); !valid) return fail(valid.error());
+    const auto threads = resolveThreads(1, settings.compute.threadsPerWorker);
+    if (!threads) return fail(threads.error());
+    settings.compute.threadsPerWorker = *threads;
+    settings.compute.dtype = model::computeTypeName(model->lm->computeType());
+    if (std::filesystem::exists(settings.compute.model)) settings.compute.model = model->opened.path.string();
+    const json stored = toJson(settings);
+    Sha256 hash;
+    const std::string benchmarks = stored["benchmarks"]["value"].dump();
+    hash.add(benchmarks);
+    store::DatasetRow dataset;
+    dataset.task = "suite";
+    dataset.name = settings.name;
+    dataset.hash = hash.hex();
+    dataset.items = static_cast<std::int64_t>(settings.benchmarks.size());
+    dataset.specJson = benchmarks;
+    auto runId = beginModelRun(store, *model, dataset, settings.compute, *threads, "suite",
+                               fmt::format("{}: {} benchmarks, {} methods", settings.name, settings.benchmarks.size(),
+                                           settings.methods.size()),
+                               stored, settings.seed);
+    if (!runId) return fail(runId.error());
+    return conduct(settings, *model, *runId, store, observer, stop, 0.0);
+}
+
+Result<StudyOutcome> resumeSuite(std::int64_t runId, store::StoreWriter& store, ProgressObserver& observer,
+                                 std::stop_token stop, const LoadedModel* loaded) {
+    const auto run = resumableRun(store.reader(), runId, "suite");
+    if (!run) return fail(run.error());
+    const auto stored = storedSettings(*run);
+    if (!stored) return fail(stored.error());
+    const auto settings = suiteFromJson(*stored);
+    if (!settings) return fail(settings.error());
+    auto model = modelOf(*settings, observer, stop, loaded);
+    if (!model) return fail(model.error());
+    if (auto same = requireSameModel(store.reader(), *run, *model, settings->compute.model, observer); !same)
+        return fail(same.error());
+    if (auto opened = store.reopenRun(runId, 1); !opened) return fail(opened.error());
+    return conduct(*settings, *model, runId, store, observer, stop, run->elapsedSeconds);
+}
+
+}  // namespace lpes::studies

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/base/progress.h"
+#include "core/base/result.h"
+#include "core/store/store.h"
+#include "core/studies/run_settings.h"
+#include "core/studies/studies.h"
+
+/// A declared set of benchmarks, each asked of the same methods: the tables of a paper in one run.
+namespace lpes::studies {
+
+/// One benchmark of a suite.
+struct SuiteBenchmark {
+    std::string label;  ///< heads its column
+    TaskSpec task;
+    std::optional<std::string> score;            ///< unset: the benchmark's own
+    std::optional<std::string> sharedPositions;  ///< the file's, for a benchmark that says none and can move evidence
+};
+
+struct SuiteSettings {
+    std::string name;
+    ComputeSettings compute;
+    std::vector<std::string> methods;  ///< at least one; the first is what the others are compared with
+    std::vector<SuiteBenchmark> benchmarks;
+    GuardrailSettings guardrail;
+    std::uint64_t seed = 1;  ///< of the paired tests' and intervals' resamples
+    std::map<std::string, std::string> origins;
+};
+
+/// Reads a suite file (JSON, core/studies/SUITES.md): {"format": "lpes-suite", "version": 1, "name", "model", "dtype",
+/// "device", "threads_per_worker", "seed", "methods": […], "positions", "limit", "chat", "bos", "truncation",
+/// "benchmarks": [{"label", "task", "data", …every key of a task…, "score"}…]}. "positions" to "truncation" beside
+/// "benchmarks" are what benchmarks have that do not say otherwise ("positions" where evidence can be moved). Paths are
+/// relative to the file's folder, a model's where it has a slash. BadInput with the file and the key for anything that
+/// is not understood.
+[[nodiscard]] Result<SuiteSettings> readSuite(const std::filesystem::path& file);
+/// As it is stored with the run, every setting with its origin; paths are absolute. Round-trips.
+[[nodiscard]] nlohmann::json toJson(const SuiteSettings& settings);
+[[nodiscard]] Result<SuiteSettings> suiteFromJson(const nlohmann::json& stored);
+
+/// Runs every benchmark as a comparison of its own in the data base, one after another, with the model loaded once. All
+/// items and methods are checked before the first one starts. A benchmark that fails is recorded with its reason, and
+/// the others go on; Failed when all of them fail.
+[[nodiscard]] Result<StudyOutcome> runSuite(const SuiteSettings& settings, store::StoreWriter& store,
+                                            ProgressObserver& observer, std::stop_token stop,
+                                            const LoadedModel* loaded = nullptr);
+/// Goes on where a suite was stopped or killed: finished benchmarks are taken as they are, the one that was under way
+/// goes on behind its last finished prompt.
+[[nodiscard]] Result<StudyOutcome> resumeSuite(std::int64_t runId, store::StoreWriter& store,
+                                               ProgressObserver& observer, std::stop_token stop,
+                                               const LoadedModel* loaded = nullptr);
+
+}  // namespace lpes::studies

@@ -1,0 +1,167 @@
+#include "core/studies/guardrail.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "core/studies/model_setup.h"
+#include "core/studies/studies.h"
+#include "tests/core/studies/studies_testing.h"
+#include "tests/core/studies/task_files.h"
+
+namespace lpes::test {
+namespace {
+
+using nlohmann::json;
+using studies::Guardrail;
+using studies::GuardrailSide;
+using testing::HasSubstr;
+
+/// A side with a perplexity and an exam of 200 questions, of which the first `right` are right, shifted by `moved`.
+GuardrailSide side(double perplexity, int right, int moved = 0) {
+    GuardrailSide out;
+    out.tokens = 1000;
+    out.logLikelihood = -1000.0 * std::log(perplexity);
+    GuardrailSide::Exam exam{"short questions", {}, {}};
+    for (int question = 0; question < 200; ++question) {
+        exam.right.push_back(question >= moved && question < right + moved);
+        exam.answerNll.push_back(1.0);
+    }
+    out.exams.push_back(std::move(exam));
+    return out;
+}
+
+class GuardrailTest : public testing::Test {
+  protected:
+    [[nodiscard]] Guardrail make(int items, int context = 2048) const {
+        studies::GuardrailSettings settings;
+        settings.items = items;
+        return take(Guardrail::make(settings, *opened.tokenizer, context));
+    }
+    [[nodiscard]] std::string light(const GuardrailSide& before, const GuardrailSide& after) const {
+        return make(3).judge(before, after)["light"];
+    }
+    const StudyFolder folder{withContext(2048)};
+    const studies::OpenedModel opened = take(studies::openModel(folder.model(), true));
+    NullObserver observer;
+};
+
+TEST_F(GuardrailTest, ThePerplexitysRiseDecidesTheLight) {
+    const GuardrailSide before = side(10.0, 100);
+    EXPECT_EQ(light(before, side(10.0, 100)), "green");
+    EXPECT_EQ(light(before, side(9.0, 100)), "green") << "better";
+    EXPECT_EQ(light(before, side(10.09, 100)), "green");
+    EXPECT_EQ(light(before, side(10.11, 100)), "amber");
+    EXPECT_EQ(light(before, side(10.49, 100)), "amber");
+    EXPECT_EQ(light(before, side(10.51, 100)), "red");
+    EXPECT_EQ(light(before, side(std::numeric_limits<double>::quiet_NaN(), 100)), "red");
+    EXPECT_EQ(light(before, side(std::numeric_limits<double>::infinity(), 100)), "red");
+}
+
+TEST_F(GuardrailTest, AnExamsFallDecidesItToo) {
+    const GuardrailSide before = side(10.0, 100);
+    EXPECT_EQ(light(before, side(10.0, 104)), "green") << "a rise";
+    EXPECT_EQ(light(before, side(10.0, 97)), "green") << "a point and a half";
+    EXPECT_EQ(light(before, side(10.0, 95)), "amber") << "two and a half, of five questions: p = 0.06";
+    EXPECT_EQ(light(before, side(10.0, 80)), "red") << "ten points, p < 0.05";
+    // Many answers change, and only a few more for the worse: chance could explain it.
+    EXPECT_EQ(light(before, side(10.0, 90, 30)), "amber");
+    const json judged = make(3).judge(before, side(10.0, 80));
+    EXPECT_THAT(judged["reason"], HasSubstr("10.0 points"));
+    EXPECT_EQ(judged["exams"][0]["n"], 200);
+    EXPECT_DOUBLE_EQ(judged["exams"][0]["difference"], -0.1);
+    EXPECT_LT(judged["exams"][0]["p_value"], 0.05);
+}
+
+TEST_F(GuardrailTest, TheWorseOfTheReasonsIsGiven) {
+    const GuardrailSide before = side(10.0, 100);
+    const json exam = make(3).judge(before, side(10.3, 70));
+    EXPECT_EQ(exam["light"], "red");
+    EXPECT_THAT(exam["reason"], HasSubstr("accuracy falls"));
+    const json perplexity = make(3).judge(before, side(12.0, 95));
+    EXPECT_EQ(perplexity["light"], "red");
+    EXPECT_THAT(perplexity["reason"], HasSubstr("perplexity rises to 1.2"));
+    EXPECT_NEAR(perplexity["perplexity"]["ratio"].get<double>(), 1.2, 1e-9);
+}
+
+TEST_F(GuardrailTest, WhatChangesNothingIsGreenAndTheSameEachTime) {
+    const auto loaded = take(studies::loadModel({folder.model(), "float32", "cpu", true}, observer, {}));
+    const auto session = loaded.lm->newSession(1);
+    const Guardrail guardrail = make(5);
+    const auto before = take(guardrail.measure(*session, {}, {}));
+    ASSERT_EQ(before.exams.size(), 1u);
+    EXPECT_EQ(before.exams[0].right.size(), 5u);
+    EXPECT_GT(before.tokens, 5);
+    EXPECT_GT(before.perplexity(), 1.0);
+    const auto again = take(guardrail.measure(*session, {}, {}));
+    EXPECT_EQ(again.logLikelihood, before.logLikelihood);
+    const json judged = guardrail.judge(before, again);
+    EXPECT_EQ(judged["light"], "green");
+    EXPECT_EQ(judged["perplexity"]["ratio"], 1.0);
+    EXPECT_EQ(judged["perplexity"]["texts"], 5);
+    std::stop_source stop;
+    stop.request_stop();
+    const auto stopped = guardrail.measure(*session, {}, stop.get_token());
+    ASSERT_FALSE(stopped);
+    EXPECT_TRUE(model::wasStopped(stopped.error()));
+}
+
+TEST_F(GuardrailTest, AsksAllBundledQuestionsAndExamsOfTheUser) {
+    EXPECT_FALSE(make(1'000'000).empty());
+    EXPECT_TRUE(make(0).empty());
+    studies::GuardrailSettings settings;
+    settings.items = 4;
+    settings.mmlu = LPES_TEST_DATA "/data/mmlu";
+    const Guardrail both = take(Guardrail::make(settings, *opened.tokenizer, 2048));
+    const auto loaded = take(studies::loadModel({folder.model(), "float32", "cpu", true}, observer, {}));
+    const auto session = loaded.lm->newSession(1);
+    const auto measured = take(both.measure(*session, {}, {}));
+    ASSERT_EQ(measured.exams.size(), 2u);
+    EXPECT_EQ(measured.exams[1].name, "mmlu");
+    EXPECT_EQ(measured.exams[1].right.size(), 4u);
+    settings.mmlu = "nowhere";
+    const auto missing = Guardrail::make(settings, *opened.tokenizer, 2048);
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.error().code, ErrorCode::BadInput);
+    EXPECT_THAT(missing.error().message, HasSubstr("nowhere"));
+}
+
+TEST_F(GuardrailTest, AContextThatHoldsNoQuestionGivesNone) {
+    EXPECT_TRUE(make(10, 20).empty());
+    // A comparison on such a model says null, and everything else.
+    const StudyFolder narrow(withContext(40));
+    auto store = openStore(narrow / "lpes.db");
+    studies::CompareSettings settings;
+    settings.compute = smallSearch(narrow).compute;
+    settings.task =
+        ownTask(narrow / "own.jsonl", {{{"question", "a"}, {"answers", {"b"}}, {"template", "{question}"}},
+                                       {{"question", "c"}, {"answers", {"d"}}, {"template", "{question}"}}});
+    settings.score = "strict";
+    settings.methods = {"baseline", "uniform:1.5"};
+    settings.guardrail.items = 10;
+    const json result = take(studies::runComparison(settings, *store, observer, {})).result;
+    EXPECT_EQ(result["methods"][1]["guardrail"], nullptr);
+    EXPECT_EQ(result["state"], "finished");
+}
+
+TEST_F(GuardrailTest, StandsInAComparisonBesideEveryMethodButTheFirst) {
+    auto store = openStore(folder / "lpes.db");
+    studies::CompareSettings settings;
+    settings.compute = smallSearch(folder).compute;
+    settings.task = smallSearch(folder).task;
+    settings.task.limit = 2;
+    settings.methods = {"baseline", "uniform:1", "uniform:4"};
+    settings.guardrail.items = 5;
+    const json methods = take(studies::runComparison(settings, *store, observer, {})).result["methods"];
+    EXPECT_EQ(methods[0]["guardrail"], nullptr);
+    EXPECT_EQ(methods[1]["guardrail"]["light"], "green");
+    EXPECT_EQ(methods[1]["guardrail"]["perplexity"]["ratio"], 1.0);
+    EXPECT_NE(methods[2]["guardrail"]["perplexity"]["ratio"], 1.0);
+    settings.guardrail.items = 0;
+    EXPECT_EQ(take(studies::runComparison(settings, *store, observer, {})).result["methods"][1]["guardrail"], nullptr);
+}
+
+}  // namespace
+}  // namespace lpes::test
