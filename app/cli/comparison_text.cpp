@@ -60,6 +60,11 @@ std::string compareText(const json& result) {
     for (const json& method : methods) {
         if (method.contains("verdict"))
             out += fmt::format("{}: {}\n", method.value("method", ""), method.value("verdict", ""));
+        if (const std::string bias = biasText(method.value("bias", json())); !bias.empty())
+            out += fmt::format("{}: {}", method.value("method", ""), bias);
+        if (const std::string guard = guardrailText(method.value("guardrail", json())); !guard.empty())
+            out += fmt::format("{}: {}", method.value("method", ""), guard);
+        out += searchedOnText(method.value("searched_on", json()));
     }
     if (const json skipped = result.value("skipped_too_long", json(0)); skipped != 0) {
         out += fmt::format("{} items are longer than the shortest context and were left out for all; none was cut.\n",

@@ -37,10 +37,19 @@ void addEvalVerb(CLI::App& app, Action& action) {
     addComputeOptions(state->flags, state->settings.compute);
     addTaskOptions(state->flags, state->settings.task);
     addMethodOptions(state->flags, state->settings.method);
-    state->flags.add("--score", "SCORE",
-                     "What counts: strict (every answer token is the likeliest), generate (the benchmark's rule on "
-                     "generated text), nll or blend:W [strict]",
-                     toText(state->settings.score));
+    state->flags.add(
+        "--score", "SCORE",
+        "What counts: strict (every answer token is the likeliest), generate (the benchmark's rule on "
+        "generated text), choice (the likeliest of the choices), nll or blend:W; auto: the benchmark's own "
+        "[auto]",
+        toOptionalText(state->settings.score));
+    state->flags.add("--agreement", "N",
+                     "Generate an answer for the first N items beside teacher forcing, and say how often both scores "
+                     "agree; with --score generate it is said of all [0]",
+                     toNumber<int>(state->settings.agreementItems, 0));
+    state->flags.add("--repeats", "N",
+                     "Evaluate N times in other batch compositions and say how much the result moves by rounding [1]",
+                     toNumber<int>(state->settings.repeats, 1, 100));
     addDatabaseOption(state->flags, state->verb.database);
     addJsonOption(*verb, state->verb.output);
     addProgressOption(*verb, state->verb.output);

@@ -9,6 +9,7 @@
 
 #include "core/base/files.h"
 #include "core/store/store.h"
+#include "core/text/chat_preset.h"
 
 namespace lpes::cli {
 
@@ -16,13 +17,6 @@ namespace {
 
 constexpr const char* kModelGroup = "Model";
 constexpr const char* kTaskGroup = "Task";
-
-/// For options of cli.md that belong to something this version does not have.
-SettingFlags::Setter refused(const std::string& why) {
-    return [why](const std::string& name, const std::string&) -> Result<void> {
-        return fail(ErrorCode::Unsupported, fmt::format("{} is not available in this version: {}", name, why));
-    };
-}
 
 /// A data file is stored with the run, which may be resumed from another folder.
 SettingFlags::Setter toAbsolutePath(std::optional<std::string>& target) {
@@ -109,8 +103,24 @@ void addComputeOptions(SettingFlags& flags, studies::ComputeSettings& compute) {
         .add("--batch-size", "N",
              "Prompts in one forward pass, stored with the run because rounding depends on it; auto: one item at all "
              "its "
-             "positions [auto]",
+             "positions, up to eight prompts where evidence cannot be moved [auto]",
              toOptionalNumber<int>(compute.batchSize, 1, 4096))
+        ->group(kModelGroup);
+    flags
+        .add("--batch-tokens", "N",
+             "Tokens in one forward pass at most, unless a single prompt has more; auto: 8192 where neither this nor "
+             "--batch-size is given and evidence cannot be moved [auto]",
+             toOptionalNumber<std::int64_t>(compute.batchTokens, 1))
+        ->group(kModelGroup);
+    flags
+        .add("--share-prefixes", "on|off",
+             "Compute once what prompts of a pass begin with alike; rounding depends on it [on]",
+             [&compute](const std::string& name, const std::string& text) -> Result<void> {
+                 if (text != "on" && text != "off")
+                     return fail(ErrorCode::Usage, fmt::format("{} '{}' is not understood; use on or off", name, text));
+                 compute.sharePrefixes = text == "on";
+                 return {};
+             })
         ->group(kModelGroup);
 }
 
@@ -124,38 +134,70 @@ void addWorkersOption(SettingFlags& flags, studies::ComputeSettings& compute) {
 }
 
 void addTaskOptions(SettingFlags& flags, studies::TaskSpec& task) {
+    const auto add = [&](const char* name, const char* placeholder, const char* help, SettingFlags::Setter setter) {
+        flags.add(name, placeholder, help, std::move(setter))->group(kTaskGroup);
+    };
+    add("--task", "TASK",
+        "What is asked: kv (key-value retrieval), mdqa, mdqa-random (from the oracle file), niah (needle in a "
+        "haystack), "
+        "zeroscrolls:NAME, leval:NAME, mmlu, ceval, or jsonl, your own (core/tasks/README.md has the format)",
+        toText(task.task));
+    add("--data", "PATH",
+        "The benchmark's official file, folder or archive; kv and niah generate their items without one",
+        toAbsolutePath(task.data));
+    add("--positions", "LIST",
+        "Where the evidence stands: begin,middle,end; percentages 0,25,50; every:10; gold indices #0,#4; only where it "
+        "can be moved [begin,middle,end]",
+        toOptionalText(task.positions));
+    add("--limit", "N",
+        "Items at most (file) or items to generate; auto: all of the file, as many as are needed when generated [auto]",
+        toOptionalNumber<std::int64_t>(task.limit, 1));
+    add("--item-seed", "N", "Seed of generated items [1]", toNumber<std::uint64_t>(task.itemSeed));
     flags
-        .add("--task", "TASK", "What is asked; kv (key-value retrieval) is the only one in this version",
-             toText(task.task))
+        .add("--chat", "PRESET", "Chat preset around the prompt: " + text::chatPresetNames() + " [none]",
+             toOptionalText(task.chat))
         ->group(kTaskGroup);
-    flags
-        .add("--data", "FILE", "Items from the official .jsonl or .jsonl.gz file; without it they are generated",
-             toAbsolutePath(task.data))
-        ->group(kTaskGroup);
-    flags
-        .add("--pairs", "N", "Pairs in a prompt; auto: as many as the file has, 20 when generated [auto]",
-             toOptionalNumber<int>(task.pairs, 1))
-        ->group(kTaskGroup);
-    flags
-        .add("--keys", "KIND", "Generated keys and values: uuid, hex:N (N hexadecimal digits) or words [uuid]",
-             toOptionalText(task.keys))
-        ->group(kTaskGroup);
-    flags
-        .add("--positions", "LIST",
-             "Where the evidence stands: begin,middle,end; percentages 0,25,50; every:10; gold indices #0,#4 "
-             "[begin,middle,end]",
-             toText(task.positions))
-        ->group(kTaskGroup);
-    flags
-        .add("--limit", "N",
-             "Items at most (file) or items to generate; auto: all of the file, as many as are needed when "
-             "generated [auto]",
-             toOptionalNumber<std::int64_t>(task.limit, 1))
-        ->group(kTaskGroup);
-    flags.add("--item-seed", "N", "Seed of generated items [1]", toNumber<std::uint64_t>(task.itemSeed))
-        ->group(kTaskGroup);
-    flags.add("--docs", "N", "", refused("it belongs to the document tasks"))->group("");
-    flags.add("--chat", "PRESET", "", refused("key-value items are asked without a chat template"))->group("");
+    add("--bos", "RULE",
+        "Beginning-of-sequence token of a plain prompt: none, as the benchmarks' own scripts, or model, as the "
+        "tokenizer's files say [none]",
+        toText(task.bos));
+    add("--truncation", "RULE",
+        "An item that is longer than the context: none leaves it out and counts it; official cuts its document as "
+        "ZeroSCROLLS and L-Eval do [none]",
+        toText(task.truncation));
+    add("--pairs", "N", "kv: pairs in a prompt; auto: as many as the file has, 20 when generated [auto]",
+        toOptionalNumber<int>(task.pairs, 1));
+    add("--keys", "KIND", "kv: generated keys and values: uuid, hex:N (N hexadecimal digits) or words [uuid]",
+        toOptionalText(task.keys));
+    add("--docs", "N", "mdqa: documents in a prompt; auto: as many as the file has, 20 for mdqa-random [auto]",
+        toOptionalNumber<int>(task.docs, 1));
+    add("--shots", "N", "mmlu, ceval: examples ahead of the question, fewer where they do not fit; auto: 5 [auto]",
+        toOptionalNumber<int>(task.shots, 0));
+    add("--subjects", "LIST", "mmlu, ceval: subjects, separated by commas; auto: all [auto]",
+        toOptionalText(task.subjects));
+    add("--length", "N", "niah: tokens of a prompt at most [2000]", toNumber<int>(task.niah.length, 64));
+    add("--haystack", "KIND", "niah: noise, needle or essay (text files, with --data) [noise]",
+        toText(task.niah.haystack));
+    add("--needle-keys", "N", "niah: needles with different keys in the text [1]",
+        toNumber<int>(task.niah.keys, 1, 100'000));
+    add("--needle-values", "N", "niah: needles with the asked key [1]", toNumber<int>(task.niah.values, 1, 1000));
+    add("--needle-queries", "N", "niah: keys that are asked for [1]", toNumber<int>(task.niah.queries, 1, 1000));
+    add("--needle-key-kind", "KIND", "niah: words, numbers or uuids [words]", toText(task.niah.keyKind));
+    add("--needle-value-kind", "KIND", "niah: words, numbers or uuids [numbers]", toText(task.niah.valueKind));
+}
+
+void addGuardrailOptions(SettingFlags& flags, studies::GuardrailSettings& guardrail) {
+    const auto add = [&](const char* name, const char* placeholder, const char* help, SettingFlags::Setter setter) {
+        flags.add(name, placeholder, help, std::move(setter))->group("Guardrail");
+    };
+    add("--guardrail", "N",
+        "Short questions that show what a method costs where nothing is far away, and questions of each exam below; 0: "
+        "none [100]",
+        toNumber<int>(guardrail.items, 0));
+    add("--guardrail-mmlu", "PATH", "Ask official MMLU questions too (folder or archive)",
+        toAbsolutePath(guardrail.mmlu));
+    add("--guardrail-ceval", "PATH", "Ask official C-Eval questions too (folder or archive)",
+        toAbsolutePath(guardrail.ceval));
 }
 
 void addMethodOptions(SettingFlags& flags, std::string& method) {

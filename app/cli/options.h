@@ -33,8 +33,11 @@ void addComputeOptions(SettingFlags& flags, studies::ComputeSettings& compute);
 /// --workers; only where several candidates can be evaluated at the same time.
 void addWorkersOption(SettingFlags& flags, studies::ComputeSettings& compute);
 
-/// --task, --data, --pairs, --keys, --positions, --limit, --item-seed; --docs and --chat are refused by name.
+/// --task, --data, --positions and everything else that says which items are asked, and how.
 void addTaskOptions(SettingFlags& flags, studies::TaskSpec& task);
+
+/// --guardrail, --guardrail-mmlu, --guardrail-ceval.
+void addGuardrailOptions(SettingFlags& flags, studies::GuardrailSettings& guardrail);
 
 /// --method, and --profile F as another spelling of --method lpes:F.
 void addMethodOptions(SettingFlags& flags, std::string& method);

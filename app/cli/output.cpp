@@ -44,6 +44,10 @@ void addProgressOption(CLI::App& verb, OutputOptions& options) {
         ->check(CLI::IsMember({"auto", "json", "none"}));
 }
 
+std::string warningText(const std::string& text) {
+    return ::isatty(STDOUT_FILENO) != 0 ? "\x1b[31m" + text + "\x1b[0m" : text;
+}
+
 Result<void> printResult(const std::string& text) {
     const int error = writeAll(STDOUT_FILENO, text);
     if (error == 0) return {};

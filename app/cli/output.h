@@ -28,6 +28,9 @@ void addProgressOption(CLI::App& verb, OutputOptions& options);
 /// A line (or several) for the user on standard error.
 void printMessage(const std::string& text);
 
+/// For what must not be overlooked: red where standard output is a terminal.
+[[nodiscard]] std::string warningText(const std::string& text);
+
 /// Columns of text, the first aligned left and the others right, two spaces between them.
 class Table {
   public:

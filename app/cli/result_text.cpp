@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <vector>
 
 #include "app/cli/output.h"
@@ -41,6 +42,34 @@ std::string skippedNote(const json& result) {
                        skipped.dump());
 }
 
+/// Mean score of groups of items, or of prompts by length.
+std::string rowsTable(const json& rows, const std::string& what, const std::function<std::string(const json&)>& name) {
+    if (rows.size() < 2) return {};
+    Table table({what, "n", "accuracy", "95 % interval"});
+    for (const json& row : rows)
+        table.add({name(row), row.at("n").dump(), formatNumber(row.at("accuracy"), 3), percentInterval(row)});
+    return "\n" + table.text();
+}
+
+std::string agreementText(const json& agreement) {
+    if (!agreement.is_object()) return {};
+    return fmt::format(
+        "Both kinds of scoring on {} prompts: teacher-forced {}, generated {}; they agree on {}, Cohen's kappa {}; {} "
+        "answers were empty\n",
+        agreement.at("n").dump(), formatNumber(agreement.at("teacher_forced"), 3),
+        formatNumber(agreement.at("generated"), 3), formatNumber(agreement.at("equal"), 3),
+        formatNumber(agreement.at("kappa"), 3), agreement.value("empty_answers", json(0)).dump());
+}
+
+std::string noiseText(const json& noise) {
+    if (!noise.is_object()) return {};
+    return fmt::format(
+        "Rounding in {} batch compositions: {} outcomes flip, accuracy moves by {} (standard deviation by position), "
+        "answer NLL of an item by {} at most\n",
+        noise.at("repeats").dump(), noise.at("flips").dump(), list(noise.at("accuracy_sd"), 4),
+        formatNumber(noise.at("largest_nll_difference"), 5));
+}
+
 std::string historyTable(const json& history) {
     Table table({"generation", "best", "mean", "diversity"});
     for (const json& row : history) {
@@ -76,11 +105,42 @@ std::string groupedProfile(const json& best, const json& settings) {
 std::string heldoutText(const json& heldout) {
     std::string out = "\nHeld-out items, baseline:\n" + positionsTable(heldout.at("baseline").at("positions"));
     out += "\nHeld-out items, best profile:\n" + positionsTable(heldout.at("best").at("positions"));
+    for (const auto& [side, name] : {std::pair{"baseline", "Baseline: "}, std::pair{"best", "Best profile: "}}) {
+        if (const std::string bias = biasText(heldout.at(side).value("bias", json())); !bias.empty())
+            out += name + bias;
+    }
     out += skippedNote(heldout.at("best"));
     return out + "\nVerdict: " + heldout.value("verdict", "p = " + formatNumber(heldout.at("p_value"), 4)) + "\n";
 }
 
 }  // namespace
+
+std::string biasText(const json& bias) {
+    if (!bias.is_object()) return {};
+    return fmt::format("Position sensitivity index {}, U-shape index {}: {}\n", formatNumber(bias.at("psi"), 3),
+                       formatNumber(bias.at("u_shape"), 3), bias.value("verdict", ""));
+}
+
+std::string guardrailText(const json& guardrail) {
+    if (!guardrail.is_object()) return {};
+    std::string exams;
+    for (const json& exam : guardrail.at("exams")) {
+        exams += fmt::format("; {} {} → {} (n = {})", exam.value("name", ""), formatNumber(exam.at("baseline"), 3),
+                             formatNumber(exam.at("method"), 3), exam.at("n").dump());
+    }
+    const json& perplexity = guardrail.at("perplexity");
+    return fmt::format("Guardrail {}: {}. Perplexity {} → {}{}\n", guardrail.value("light", ""),
+                       guardrail.value("reason", ""), formatNumber(perplexity.at("baseline"), 3),
+                       formatNumber(perplexity.at("method"), 3), exams);
+}
+
+std::string searchedOnText(const json& searched) {
+    if (!searched.is_object()) return {};
+    const std::string text = fmt::format(
+        "NOT HELD OUT: profile {} was searched on {} of the {} items of this report; its result here is too good.\n",
+        searched.value("profile", ""), searched.at("searched_items").dump(), searched.at("items").dump());
+    return warningText(text);
+}
 
 std::string evalText(const json& result) {
     std::string out =
@@ -93,7 +153,19 @@ std::string evalText(const json& result) {
                        formatNumber(result.at("gap"), 3), formatNumber(result.at("seconds"), 1),
                        formatNumber(result.at("prompts_per_second"), 2));
     if (result.contains("applied")) out += "RoPE scales: applied, " + result.at("applied").get<std::string>() + "\n";
-    return out + skippedNote(result);
+    out += biasText(result.value("bias", json()));
+    out += agreementText(result.value("agreement", json()));
+    out += noiseText(result.value("noise", json()));
+    out += skippedNote(result);
+    for (const json& note : result.value("notes", json::array()))
+        out += fmt::format("{} items: {}\n", note.at("items").dump(), note.value("note", ""));
+    out += searchedOnText(result.value("searched_on", json()));
+    out += rowsTable(result.value("groups", json::array()), "group",
+                     [](const json& row) { return row.value("group", ""); });
+    out += rowsTable(result.value("lengths", json::array()), "prompt tokens", [](const json& row) {
+        return fmt::format("{} – {}", row.at("from").dump(), row.at("to").get<int>() - 1);
+    });
+    return out;
 }
 
 std::string searchText(const json& result) {
@@ -115,7 +187,8 @@ std::string searchText(const json& result) {
     }
     if (result.contains("applied")) out += "RoPE scales: applied, " + result.at("applied").get<std::string>() + "\n";
     const json heldout = result.value("heldout", json(nullptr));
-    return heldout.is_object() ? out + heldoutText(heldout) : out;
+    if (heldout.is_object()) out += heldoutText(heldout);
+    return out + guardrailText(result.value("guardrail", json()));
 }
 
 std::string planText(const json& plan) {

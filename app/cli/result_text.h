@@ -11,6 +11,12 @@ namespace lpes::cli {
 [[nodiscard]] std::string scoreText(const nlohmann::json& score);
 [[nodiscard]] std::string evalText(const nlohmann::json& result);
 [[nodiscard]] std::string compareText(const nlohmann::json& result);
+[[nodiscard]] std::string suiteText(const nlohmann::json& result);
+/// Lines that evaluations and comparisons share: position bias in numbers and words; a warning where a profile was
+/// searched on the items of its report. Empty where there is nothing to say.
+[[nodiscard]] std::string biasText(const nlohmann::json& bias);
+[[nodiscard]] std::string guardrailText(const nlohmann::json& guardrail);
+[[nodiscard]] std::string searchedOnText(const nlohmann::json& searched);
 [[nodiscard]] std::string benchText(const nlohmann::json& result);
 [[nodiscard]] std::string searchText(const nlohmann::json& result);
 [[nodiscard]] std::string planText(const nlohmann::json& plan);

@@ -76,6 +76,12 @@ Result<int> conductStudy(const RunVerb& verb, const StudyWork& work, const Study
                                   : verb.profileOut.string());
     }
     auto printed = printAnswer(verb.output, outcome->result, answer);
+    const int failedParts = outcome->result.value("failed", 0);
+    if (!finished && outcome->result.value("end_reason", "") == "failed benchmarks") {
+        printMessage(fmt::format("lpes: {} of the benchmarks failed, the others are stored; {}", failedParts,
+                                 resumeHint(verb, outcome->runId)));
+        return exitCode(ErrorCode::Failed);
+    }
     if (!finished) {
         printMessage(verb.resumable
                          ? fmt::format("lpes: run {} is stopped and stored; {}", outcome->runId,

@@ -14,12 +14,6 @@ constexpr const char* kSearchGroup = "Search";
 constexpr const char* kCurveGroup = "Curve";
 constexpr const char* kFitnessGroup = "Fitness and items";
 
-Result<void> checkOptimizer(const std::string& name, const std::string& text) {
-    if (text == "genetic") return {};
-    return fail(ErrorCode::Unsupported,
-                fmt::format("{} '{}' is not available in this version; available: genetic", name, text));
-}
-
 void addGeneticOptions(SettingFlags& flags, search::SearchSettings& search) {
     const auto add = [&](const char* name, const char* placeholder, const char* help, SettingFlags::Setter setter) {
         flags.add(name, placeholder, help, std::move(setter))->group(kSearchGroup);
@@ -44,8 +38,15 @@ void addGeneticOptions(SettingFlags& flags, search::SearchSettings& search) {
         toNumber<double>(search.maxDx, 0.0, 1.0));
     add("--max-dy", "X", "Largest change of a point's scale in a mutation [0.2]",
         toNumber<double>(search.maxDy, 0.0, 100.0));
-    add("--optimizer", "NAME", "How candidates are found; genetic is the only one in this version [genetic]",
-        checkOptimizer);
+    add("--optimizer", "NAME",
+        "Where candidates come from: genetic; random, curves of the first generation alone; cma-es over the control "
+        "points; exhaustive, every grid value at every point, whatever --max-generations says [genetic]",
+        [&search](const std::string&, const std::string& text) -> Result<void> {
+            auto kind = search::parseOptimizer(text);
+            if (!kind) return fail(kind.error());
+            search.optimizer = *kind;
+            return {};
+        });
 }
 
 void addCurveOptions(SettingFlags& flags, search::SearchSettings& search) {

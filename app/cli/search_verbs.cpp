@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <memory>
 
 #include "app/cli/options.h"
@@ -6,6 +8,7 @@
 #include "app/cli/search_options.h"
 #include "app/cli/verb.h"
 #include "core/studies/plot_queries.h"
+#include "core/studies/suite_study.h"
 
 namespace lpes::cli {
 
@@ -61,6 +64,14 @@ struct Search {
     }
 };
 
+/// A suite takes its benchmarks up itself.
+bool isPartOfSuite(const store::RunRow& run) {
+    const auto settings = nlohmann::json::parse(run.settingsJson, nullptr, false);
+    if (!settings.is_object()) return false;
+    const auto part = settings.find("part_of");
+    return part != settings.end() && part->is_object() && part->contains("value") && !part->at("value").is_null();
+}
+
 struct Resume {
     explicit Resume(CLI::App& app) : flags(app) {}
     SettingFlags flags;
@@ -72,7 +83,15 @@ struct Resume {
     Result<store::RunRow> find() {
         auto reader = store::StoreReader::open(verb.database);
         if (!reader) return fail(reader.error());
-        return runName == "last" ? (*reader)->lastRun("search") : studies::findRun(**reader, runName);
+        if (runName != "last") return studies::findRun(**reader, runName);
+        const auto runs = (*reader)->runs();
+        if (!runs) return fail(runs.error());
+        for (const store::RunRow& run : *runs) {
+            const bool kind = run.kind == "search" || run.kind == "compare" || run.kind == "suite";
+            if (kind && run.state != store::RunState::Finished && !isPartOfSuite(run)) return run;
+        }
+        // Nothing is left to resume: what the newest search says about that is the answer.
+        return (*reader)->lastRun("search");
     }
 
     Result<int> run() {
@@ -81,32 +100,43 @@ struct Resume {
         if (!found) return fail(found.error());
         const nlohmann::json settings = nlohmann::json::parse(found->settingsJson, nullptr, false);
         if (settings.is_object()) printSettings(settings, verb.output);
-        const bool comparison = found->kind == "compare";
-        if (comparison) {
-            if (workers || !verb.profileOut.empty())
-                return fail(ErrorCode::Usage, "--workers and --out are for searches; leave them out for a comparison");
-            verb.name = "compare";
+        const std::string kind = found->kind;
+        if (kind != "search" && kind != "compare" && kind != "suite") {
+            return fail(ErrorCode::Usage,
+                        fmt::format("run {} is of the kind '{}', which cannot be resumed; searches, comparisons and "
+                                    "suites can",
+                                    found->id, kind));
         }
+        const bool other = kind == "compare" || kind == "suite";
+        if (other && (workers || !verb.profileOut.empty())) {
+            return fail(ErrorCode::Usage,
+                        fmt::format("--workers and --out are for searches; leave them out for a {}", kind));
+        }
+        if (other) verb.name = kind;
         return conductStudy(
             verb,
-            [this, comparison, id = found->id](store::StoreWriter& store, ProgressObserver& observer,
-                                               std::stop_token stop) {
-                return comparison ? studies::resumeComparison(id, store, observer, stop)
-                                  : studies::resumeSearch(id, workers, store, observer, stop);
+            [this, kind, id = found->id](store::StoreWriter& store, ProgressObserver& observer, std::stop_token stop) {
+                if (kind == "suite") return studies::resumeSuite(id, store, observer, stop);
+                return kind == "compare" ? studies::resumeComparison(id, store, observer, stop)
+                                         : studies::resumeSearch(id, workers, store, observer, stop);
             },
-            comparison ? compareText : searchText);
+            kind == "suite" ? suiteText
+            : other         ? compareText
+                            : searchText);
     }
 };
 
 }  // namespace
 
 void addSearchVerbs(CLI::App& app, Action& action) {
-    CLI::App* verb = app.add_subcommand("search", "Genetic search for a profile, checked on held-out items");
+    CLI::App* verb = app.add_subcommand(
+        "search", "Search for a profile, genetic or with other optimizers, checked on held-out items");
     auto state = std::make_shared<Search>(*verb);
     addComputeOptions(state->flags, state->settings.compute);
     addWorkersOption(state->flags, state->settings.compute);
     addTaskOptions(state->flags, state->settings.task);
     addSearchOptions(state->flags, state->settings);
+    addGuardrailOptions(state->flags, state->settings.guardrail);
     state->flags.add("--out", "FILE", "Write the profile here as well; the data base always has it",
                      toPath(state->verb.profileOut));
     verb->add_flag("--dry-run", state->dryRun,
@@ -122,9 +152,11 @@ void addSearchVerbs(CLI::App& app, Action& action) {
     verb->callback([state, &action] { action = [state] { return state->run(); }; });
 
     CLI::App* resumeVerb =
-        app.add_subcommand("resume", "Go on with a stopped, interrupted or failed search or comparison");
+        app.add_subcommand("resume", "Go on with a stopped, interrupted or failed search, comparison or suite");
     auto resume = std::make_shared<Resume>(*resumeVerb);
-    resume->flags.add("RUN", "", "Number of the run, or last (the newest search)", toText(resume->runName))->required();
+    resume->flags
+        .add("RUN", "", "Number of the run, or last (the newest that can be resumed)", toText(resume->runName))
+        ->required();
     resume->flags.add("--workers", "N", "Candidates evaluated at the same time; auto: as the run was started [auto]",
                       toOptionalNumber<int>(resume->workers, 1, 1024));
     resume->flags.add("--out", "FILE", "Write the profile here as well; the data base always has it",

@@ -64,7 +64,8 @@ SettingFlags::Setter toText(std::string& target) {
 
 SettingFlags::Setter toOptionalText(std::optional<std::string>& target) {
     return [&target](const std::string&, const std::string& text) -> Result<void> {
-        target = text;
+        target.reset();
+        if (text != "auto") target = text;
         return {};
     };
 }

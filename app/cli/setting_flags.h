@@ -49,7 +49,7 @@ class SettingFlags {
     std::vector<std::unique_ptr<Flag>> m_flags;  ///< CLI11 keeps addresses of the texts
 };
 
-// Setters. Those of optional numbers take "auto" for "unset".
+// Setters. Those of optional values take "auto" for "unset".
 [[nodiscard]] SettingFlags::Setter toText(std::string& target);
 [[nodiscard]] SettingFlags::Setter toOptionalText(std::optional<std::string>& target);
 template <class T>

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <string_view>
 #include <thread>
 
@@ -22,11 +23,21 @@ std::stop_source& stopSource() {
 }
 std::atomic<bool> g_graceful{false};
 
+/// Schedulers and timeout(1) send one request to the process and to its group: both arrive, nobody asked twice.
+constexpr std::chrono::milliseconds kSameRequest{300};
+
 void waitForSignals(sigset_t signals) {
+    std::chrono::steady_clock::time_point first;
     for (;;) {
         int number = 0;
         if (::sigwait(&signals, &number) != 0) continue;
-        if (!g_graceful.load() || stopSource().stop_requested()) ::_exit(kExitStopped);
+        if (!g_graceful.load()) ::_exit(kExitStopped);
+        const auto now = std::chrono::steady_clock::now();
+        if (stopSource().stop_requested()) {
+            if (now - first < kSameRequest) continue;
+            ::_exit(kExitStopped);
+        }
+        first = now;
         constexpr std::string_view kNotice = "\nlpes: stopping after the item in flight; once more to quit at once\n";
         (void)!::write(STDERR_FILENO, kNotice.data(), kNotice.size());
         stopSource().request_stop();

@@ -10,8 +10,9 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-const std::vector<std::string> kVerbs{"inspect",   "tokenize", "score",  "generate", "eval", "search", "resume", "attn",
-                                      "deviation", "profile",  "export", "import",   "plot", "report", "db"};
+const std::vector<std::string> kVerbs{"inspect", "tokenize", "score",     "generate", "eval",   "search",
+                                      "resume",  "attn",     "deviation", "profile",  "export", "import",
+                                      "plot",    "report",   "db",        "task",     "suite"};
 
 TEST(CommandLine, VersionNamesProgramAndLibTorch) {
     const Finished done = run({"--version"});
@@ -77,7 +78,7 @@ TEST(CommandLine, UnknownVerbAndOptionAreUsageErrorsByName) {
 }
 
 TEST(CommandLine, VerbsThatThisVersionLacksAreRefusedByName) {
-    for (const char* verb : {"study", "lens", "rope", "transfer", "suite", "task", "doctor"}) {
+    for (const char* verb : {"study", "lens", "rope", "transfer", "doctor"}) {
         const Finished done = run({verb, "--model", "demo"});
         EXPECT_EQ(done.code, 4) << verb;
         EXPECT_THAT(done.err, HasSubstr(std::string("'") + verb + "' is not available in this version"));
@@ -131,9 +132,6 @@ TEST(CommandLine, AutoMeansUnset) {
 
 TEST(CommandLine, WhatIsNotSupportedIsRefusedByName) {
     const std::vector<std::vector<std::string>> refused{
-        {"search", "--model", "m", "--task", "kv", "--optimizer", "cma-es"},
-        {"eval", "--model", "m", "--task", "kv", "--docs", "20"},
-        {"eval", "--model", "m", "--task", "kv", "--chat", "chatml"},
         {"export", "p.json", "--to", "transformers"},
         {"export", "p.json", "--to", "vllm"},
         {"export", "p.json", "--to", "llama.cpp"},

@@ -35,8 +35,11 @@ TEST_F(RunVerbs, EvalOfItemsThatAreAllTooLongIsRefusedAndCutsNothing) {
     EXPECT_THAT(done.err, HasSubstr("512"));
 }
 
-TEST_F(RunVerbs, TasksOfLaterVersionsAndUnknownOnes) {
-    EXPECT_EQ(run({"eval", "--model", model(), "--task", "mdqa", "--db", database()}).code, 4);
+TEST_F(RunVerbs, TasksWithoutTheirDataAndUnknownOnes) {
+    EXPECT_EQ(run({"eval", "--model", model(), "--task", "mdqa", "--db", database()}).code, 2);
+    EXPECT_EQ(run({"eval", "--model", model(), "--task", "kv", "--docs", "20", "--db", database()}).code, 2);
+    EXPECT_EQ(run({"eval", "--model", model(), "--task", "kv", "--chat", "chattml", "--db", database()}).code, 2);
+    EXPECT_EQ(run({"eval", "--model", model(), "--task", "kv", "--chat", "gemma", "--db", database()}).code, 4);
     EXPECT_EQ(run({"eval", "--model", model(), "--task", "kvv", "--db", database()}).code, 2);
     EXPECT_EQ(run({"eval", "--model", model(), "--task", "kv", "--positions", "front", "--db", database()}).code, 2);
     EXPECT_EQ(run({"eval", "--model", model(), "--task", "kv", "--score", "f1", "--db", database()}).code, 2);
