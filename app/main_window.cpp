@@ -15,6 +15,7 @@
 #include "app/controllers/export_controller.h"
 #include "app/controllers/live_controller.h"
 #include "app/controllers/model_controller.h"
+#include "app/controllers/prompt_controller.h"
 #include "app/controllers/search_controller.h"
 #include "app/controllers/store_controller.h"
 #include "app/draft_keeper.h"
@@ -28,6 +29,7 @@
 #include "widgets/curve_editor/point_panel.h"
 #include "widgets/panels/inspector_panel.h"
 #include "widgets/panels/log_panel.h"
+#include "widgets/panels/prompt_view.h"
 #include "widgets/panels/run_list.h"
 
 namespace lpes::app {
@@ -58,7 +60,13 @@ MainWindow::MainWindow(StudioOptions options, QWidget* parent) : QMainWindow(par
     m_inspector = new widgets::InspectorPanel;
     m_workspaces->addTab(m_editPage, tr("Edit"));
     m_workspaces->addTab(m_searchPage, tr("Search"));
-    m_workspaces->addTab(m_inspector, tr("Inspect"));
+    m_promptView = new widgets::PromptView;
+    m_inspect = new QTabWidget;
+    m_inspect->setDocumentMode(true);
+    m_inspect->setAccessibleName(tr("What is inspected"));
+    m_inspect->addTab(m_inspector, tr("Model"));
+    m_inspect->addTab(m_promptView, tr("Prompt"));
+    m_workspaces->addTab(m_inspect, tr("Inspect"));
     m_comparePage = new ComparePage(m_theme);
     m_workspaces->addTab(m_comparePage, tr("Compare"));
     column->addWidget(m_messages);
@@ -87,6 +95,7 @@ MainWindow::MainWindow(StudioOptions options, QWidget* parent) : QMainWindow(par
     wireCompare();
     wireStore();
     wireExport();
+    wirePrompt();
 
     const QSize room = screen() ? screen()->availableSize() : kUsualSize;
     resize(kUsualSize.boundedTo(room));

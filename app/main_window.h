@@ -26,6 +26,7 @@ class LogPanel;
 class MessageBar;
 class PlotPane;
 class PointPanel;
+class PromptView;
 class RunList;
 }  // namespace lpes::widgets
 
@@ -38,6 +39,7 @@ class EditPage;
 class ExportController;
 class LiveController;
 class ModelController;
+class PromptController;
 class SearchController;
 class SearchPage;
 class StoreController;
@@ -75,6 +77,9 @@ class MainWindow : public QMainWindow {
     /// Docks as in a fresh installation.
     void resetLayout();
 
+    /// The prompt view of Inspect, on the items that the workspace before asks for.
+    void showPrompt();
+
     [[nodiscard]] Document& document() { return m_document; }
     [[nodiscard]] EditPage& editPage() { return *m_editPage; }
     [[nodiscard]] SearchPage& searchPage() { return *m_searchPage; }
@@ -84,6 +89,8 @@ class MainWindow : public QMainWindow {
     [[nodiscard]] ModelController& models() { return *m_models; }
     [[nodiscard]] SearchController& search() { return *m_search; }
     [[nodiscard]] StoreController& stores() { return *m_stores; }
+    [[nodiscard]] PromptController& prompts() { return *m_prompts; }
+    [[nodiscard]] widgets::PromptView& promptView() { return *m_promptView; }
     [[nodiscard]] widgets::SearchPanel& searchPanel() { return *m_searchPanel; }
     [[nodiscard]] widgets::RunList& runList() { return *m_runList; }
     [[nodiscard]] widgets::MessageBar& messages() { return *m_messages; }
@@ -124,6 +131,8 @@ class MainWindow : public QMainWindow {
     void wireSearch();
     void wireStore();
     void wireExport();
+    // main_window_prompt.cpp
+    void wirePrompt();
     // main_window_compare.cpp
     void wireCompare();
     /// Who may start: a search and a comparison write to the same data base, and the second would spoil the first's
@@ -153,6 +162,8 @@ class MainWindow : public QMainWindow {
     SearchPage* m_searchPage = nullptr;
     ComparePage* m_comparePage = nullptr;
     widgets::InspectorPanel* m_inspector = nullptr;
+    QTabWidget* m_inspect = nullptr;
+    widgets::PromptView* m_promptView = nullptr;
     widgets::PointPanel* m_points = nullptr;
     widgets::SearchPanel* m_searchPanel = nullptr;
     widgets::RunList* m_runList = nullptr;
@@ -173,6 +184,7 @@ class MainWindow : public QMainWindow {
     std::unique_ptr<LiveController> m_live;
     std::unique_ptr<SearchController> m_search;
     std::unique_ptr<CompareController> m_compare;
+    std::unique_ptr<PromptController> m_prompts;
 };
 
 }  // namespace lpes::app

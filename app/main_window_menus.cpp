@@ -158,6 +158,9 @@ void MainWindow::makeViewMenu() {
         connect(add(menu, m_workspaces->tabText(i), QKeySequence(QStringLiteral("Ctrl+%1").arg(i + 1))),
                 &QAction::triggered, this, [this, i] { m_workspaces->setCurrentIndex(i); });
     }
+    QAction* prompt = add(menu, tr("Show the &prompt of an item"), QKeySequence(QStringLiteral("Ctrl+Shift+P")));
+    prompt->setObjectName(QStringLiteral("showPromptAction"));
+    connect(prompt, &QAction::triggered, this, &MainWindow::showPrompt);
     menu->addSeparator();
     for (QDockWidget* dock : findChildren<QDockWidget*>()) menu->addAction(dock->toggleViewAction());
     connect(add(menu, tr("&Put the docks back")), &QAction::triggered, this, &MainWindow::resetLayout);

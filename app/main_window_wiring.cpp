@@ -9,6 +9,7 @@
 #include "app/controllers/export_controller.h"
 #include "app/controllers/live_controller.h"
 #include "app/controllers/model_controller.h"
+#include "app/controllers/prompt_controller.h"
 #include "app/controllers/search_controller.h"
 #include "app/controllers/store_controller.h"
 #include "app/draft_keeper.h"
@@ -155,6 +156,7 @@ void MainWindow::modelReady(const std::shared_ptr<const ReadyModel>& model) {
     } else {
         complain(textOf(study.error()));
     }
+    m_prompts->setModel(model);
     offerJobs({});
     updateTitle();
     say(tr("%1 is open: %2 layers, %3 tokens of context")
@@ -212,7 +214,10 @@ void MainWindow::wireSearch() {
 void MainWindow::searchFinished(qint64 run, const nlohmann::json& result) {
     m_stores->nudge();
     const QString verdict = verdictOf(result);
-    const QString sentence = tr("Run %1 is finished: %2.").arg(run).arg(verdict);
+    QString sentence = tr("Run %1 is finished: %2.").arg(run).arg(verdict);
+    if (const auto guard = guardrailOf(result); !guard.light.isEmpty()) {
+        sentence += tr(" Guardrail %1: %2.").arg(guard.light, guard.reason);
+    }
     m_log->add(LogPanel::Level::Info, sentence);
     std::vector<MessageBar::Action> actions;
     const auto stored = result.find("profile");

@@ -7,9 +7,12 @@
 #include <vector>
 
 #include "app/jobs/store_snapshot.h"
+#include "core/studies/show_prompt.h"
+#include "widgets/common/guardrail_light.h"
 #include "widgets/curve_editor/curve_editor.h"
 #include "widgets/models/run_table_model.h"
 #include "widgets/panels/inspector_panel.h"
+#include "widgets/panels/prompt_view.h"
 
 /// Core's values in the words and shapes that the views show. Pure functions; thread-safe.
 namespace lpes::app {
@@ -28,6 +31,13 @@ namespace lpes::app {
 [[nodiscard]] bool isBetter(const nlohmann::json& result);
 /// The verdict of a search's result on its held-out items; empty for anything else.
 [[nodiscard]] QString verdictOf(const nlohmann::json& result);
+
+/// What a search's result says of short contexts; nothing for anything else.
+[[nodiscard]] widgets::GuardrailFacts guardrailOf(const nlohmann::json& result);
+[[nodiscard]] widgets::GuardrailFacts guardrailOf(const RunDetail& detail);
+
+/// An item's prompt with its spans in characters of the view; number and count of items are left to the caller.
+[[nodiscard]] widgets::PromptFacts promptFactsOf(const studies::ShownPrompt& shown);
 
 /// Layers and trained context of a run's model, as far as its plots tell; 0 when they do not.
 [[nodiscard]] std::pair<int, int> shapeOf(const RunDetail& detail);

@@ -6,6 +6,7 @@
 #include <QTimer>
 #include <algorithm>
 #include <cstdio>
+#include <string_view>
 
 #include "app/controllers/live_controller.h"
 #include "app/controllers/model_controller.h"
@@ -27,6 +28,7 @@ constexpr struct {
 } kViews[] = {{MainWindow::Edit, "edit"},
               {MainWindow::Search, "search"},
               {MainWindow::Inspect, "inspect"},
+              {MainWindow::Inspect, "prompt"},
               {MainWindow::Compare, "compare"}};
 
 }  // namespace
@@ -55,7 +57,11 @@ void Smoke::look() {
 void Smoke::show(std::size_t view) {
     if (m_ended) return;
     if (view == std::size(kViews)) return m_searchSeconds > 0.0 ? search() : finish({});
-    m_window.setWorkspace(kViews[view].workspace);
+    if (kViews[view].name == std::string_view("prompt")) {
+        m_window.showPrompt();
+    } else {
+        m_window.setWorkspace(kViews[view].workspace);
+    }
     int settleMs = kSettleMs;
     if (kViews[view].workspace == MainWindow::Compare) {
         // What is selected at first is a search.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <system_error>
 
+#include "app/controllers/task_forms.h"
 #include "app/document.h"
 #include "app/jobs/thread_context.h"
 #include "app/settings.h"
@@ -40,6 +41,8 @@ CompareController::CompareController(Document& document, widgets::ComparePanel& 
     });
     connect(methods, &widgets::MethodListEdit::routerFileRequested, this,
             [this] { chooseFile(tr("Add the routers of MoICE"), tr("All files (*)"), QStringLiteral("moice")); });
+    offerTasks(m_panel.task(), m_panel,
+               {QStringLiteral("strict"), QStringLiteral("generate"), QStringLiteral("choice"), QStringLiteral("nll")});
     setModel(nullptr, tr("Open a model first"));
 }
 
@@ -55,7 +58,7 @@ void CompareController::setStudy(const studies::SearchRunSettings& study) {
     m_study = study;
     CompareForm form = m_panel.form();
     form.device = QString::fromStdString(study.compute.device);
-    form.pairs = study.task.pairs.value_or(form.pairs);
+    form.task = taskFormOf(study.task);
     form.items = study.reportItems.value_or(form.items);
     form.itemSeed = study.task.itemSeed + 1;
     m_panel.setForm(form);
@@ -64,7 +67,7 @@ void CompareController::setStudy(const studies::SearchRunSettings& study) {
 studies::CompareSettings CompareController::settingsOf(const CompareForm& form) const {
     studies::CompareSettings settings;
     settings.compute = m_study.compute;
-    settings.task = m_study.task;
+    settings.task = taskSpecOf(form.task, m_study.task);
     settings.origins = m_study.origins;
     // Of the search, not of what is compared here.
     for (const char* other : {"score", "seed"}) settings.origins.erase(other);
@@ -77,7 +80,9 @@ studies::CompareSettings CompareController::settingsOf(const CompareForm& form) 
     settings.compute.device = form.device.toStdString();
     settings.compute.workers = 1;
     settings.compute.threadsPerWorker = windowThreads();
-    set("pairs", settings.task.pairs, std::optional<int>(form.pairs));
+    markTask(m_study.task, settings.task, settings.origins);
+    if (!form.task.score.isEmpty())
+        set("score", settings.score, std::optional<std::string>(form.task.score.toStdString()));
     set("limit", settings.task.limit, std::optional<std::int64_t>(form.items));
     set("item_seed", settings.task.itemSeed, form.itemSeed);
     std::vector<std::string> methods;
@@ -129,6 +134,7 @@ void CompareController::chooseFile(const QString& title, const QString& filter, 
 void CompareController::start(const CompareForm& form) {
     if (m_job || !m_model) return;
     if (const QString problem = m_panel.problem(); !problem.isEmpty()) return m_panel.setError(problem);
+    if (!requireData(m_panel.task())) return;
     run({settingsOf(form), 0, m_database, m_model});
 }
 

@@ -2,6 +2,7 @@
 
 #include <QAction>
 
+#include "app/controllers/task_forms.h"
 #include "app/document.h"
 #include "app/jobs/thread_context.h"
 #include "core/base/clock.h"
@@ -42,6 +43,9 @@ SearchController::SearchController(Document& document, widgets::SearchPanel& pan
     connect(&m_panel, &widgets::SearchPanel::pauseRequested, m_pause, &QAction::trigger);
     connect(&m_panel, &widgets::SearchPanel::resumeRequested, m_resume, &QAction::trigger);
     connect(&m_panel, &widgets::SearchPanel::stopRequested, m_stop, &QAction::trigger);
+    offerTasks(m_panel.task(), m_panel,
+               {QStringLiteral("nll"), QStringLiteral("strict"), QStringLiteral("generate"), QStringLiteral("choice"),
+                QStringLiteral("blend:0.2")});
     setModel(nullptr, tr("Open a model first"));
 }
 
@@ -59,7 +63,8 @@ void SearchController::setStudy(const studies::SearchRunSettings& study) {
     SearchForm form;
     form.device = QString::fromStdString(study.compute.device);
     form.seed = study.search.seed;
-    form.pairs = study.task.pairs.value_or(form.pairs);
+    form.task = taskFormOf(study.task);
+    form.task.score = QString::fromStdString(study.score);
     form.population = study.search.population;
     form.generations = study.search.maxGenerations;
     form.searchItems = study.searchItems;
@@ -81,7 +86,9 @@ studies::SearchRunSettings SearchController::settingsOf(const SearchForm& form) 
     settings.compute.workers = 1;
     settings.compute.threadsPerWorker = windowThreads();
     set("seed", settings.search.seed, form.seed);
-    set("pairs", settings.task.pairs, std::optional<int>(form.pairs));
+    settings.task = taskSpecOf(form.task, m_study.task);
+    markTask(m_study.task, settings.task, settings.origins);
+    if (!form.task.score.isEmpty()) set("score", settings.score, form.task.score.toStdString());
     set("population", settings.search.population, form.population);
     set("max_generations", settings.search.maxGenerations, form.generations);
     set("search_items", settings.searchItems, form.searchItems);
@@ -104,6 +111,7 @@ studies::SearchRunSettings SearchController::settingsOf(const SearchForm& form) 
 void SearchController::start(const SearchForm& form) {
     if (m_job || !m_model) return;
     if (const QString problem = m_panel.problem(); !problem.isEmpty()) return m_panel.setError(problem);
+    if (!requireData(m_panel.task())) return;
     run({settingsOf(form), 0, m_database, m_model});
 }
 

@@ -112,6 +112,7 @@ void StoreController::showDetail() {
     }
     const auto [layers, context] = shapeOf(*now);
     m_page.setHeadline(headlineOf(*now));
+    m_page.setGuardrail(guardrailOf(*now));
     m_page.showRun(now, {}, layers, context);
     Q_EMIT runShown(now);
 }

@@ -1,6 +1,7 @@
 #include "app/pages/compare_page.h"
 
 #include <QLabel>
+#include <QScrollArea>
 #include <QSplitter>
 #include <QVBoxLayout>
 
@@ -12,6 +13,12 @@
 namespace lpes::app {
 
 using widgets::PlotPane;
+
+namespace {
+
+constexpr int kLowestPicture = 190;
+
+}  // namespace
 
 ComparePage::ComparePage(const widgets::Theme& theme, QWidget* parent)
     : QWidget(parent),
@@ -30,13 +37,22 @@ ComparePage::ComparePage(const widgets::Theme& theme, QWidget* parent)
     results->addWidget(m_methods.pane);
     results->addWidget(m_accuracy.pane);
     results->setChildrenCollapsible(false);
-    results->setSizes({150, 230, 260});
+    results->setSizes({200, 210, 250});
     auto* right = new QWidget(this);
     auto* column = new QVBoxLayout(right);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
     column->addWidget(m_headline);
-    column->addWidget(results, 1);
+    // In a small window the pictures keep a height at which they can be read, and are scrolled to.
+    for (const Shown* shown : {&m_methods, &m_accuracy}) shown->pane->setMinimumHeight(kLowestPicture);
+    auto* scroll = new QScrollArea(right);
+    scroll->setWidget(results);
+    scroll->setWidgetResizable(true);
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll->setFocusPolicy(Qt::NoFocus);
+    scroll->setAccessibleName(tr("Results of the comparison"));
+    column->addWidget(scroll, 1);
     auto* all = new QSplitter(Qt::Horizontal, this);
     all->setObjectName(QStringLiteral("comparePage"));
     all->addWidget(m_panel);

@@ -6,6 +6,7 @@
 #include <QVBoxLayout>
 
 #include "app/presenters.h"
+#include "widgets/common/guardrail_light.h"
 #include "widgets/curve_editor/curve_editor.h"
 #include "widgets/panels/plot_pane.h"
 
@@ -32,7 +33,10 @@ curve::Constraints boundsOf(const RunDetail& detail) {
 }  // namespace
 
 SearchPage::SearchPage(const widgets::Theme& theme, QWidget* parent)
-    : QWidget(parent), m_curves(new CurveEditor(theme)), m_headline(new QLabel(this)) {
+    : QWidget(parent),
+      m_curves(new CurveEditor(theme)),
+      m_headline(new QLabel(this)),
+      m_guardrail(new widgets::GuardrailLight(this)) {
     m_curves->setReadOnly(true);
     m_curves->setAccessibleName(tr("Curves of the run: population and best"));
     m_panes[kConvergencePlot] = new PlotPane(tr("Fitness by generation"), theme);
@@ -72,6 +76,7 @@ SearchPage::SearchPage(const widgets::Theme& theme, QWidget* parent)
     page->setContentsMargins(0, 0, 0, 0);
     page->setSpacing(0);
     page->addWidget(m_headline);
+    page->addWidget(m_guardrail);
     page->addWidget(all, 1);
 }
 
@@ -82,6 +87,11 @@ PlotPane& SearchPage::pane(PlotKind kind) {
 void SearchPage::setHeadline(const QString& words) {
     m_headline->setText(words);
     m_headline->setVisible(!words.isEmpty());
+    if (words.isEmpty()) m_guardrail->setFacts({});
+}
+
+void SearchPage::setGuardrail(const widgets::GuardrailFacts& facts) {
+    m_guardrail->setFacts(facts);
 }
 
 void SearchPage::setTheme(const widgets::Theme& theme) {

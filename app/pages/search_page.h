@@ -12,7 +12,9 @@ class QLabel;
 
 namespace lpes::widgets {
 class CurveEditor;
+class GuardrailLight;
 class PlotPane;
+struct GuardrailFacts;
 }  // namespace lpes::widgets
 
 namespace lpes::app {
@@ -32,6 +34,8 @@ class SearchPage : public QWidget {
     void setTheme(const widgets::Theme& theme);
     /// One line above the pictures: what run this is and how it stands.
     void setHeadline(const QString& words);
+    /// Beside the headline: what the profile does to short contexts.
+    void setGuardrail(const widgets::GuardrailFacts& facts);
     [[nodiscard]] widgets::CurveEditor& curves() { return *m_curves; }
     [[nodiscard]] widgets::PlotPane& pane(PlotKind kind);
 
@@ -46,6 +50,7 @@ class SearchPage : public QWidget {
     std::array<bool, kPanes> m_hasData{};
     std::int64_t m_run = 0;
     QLabel* m_headline;
+    widgets::GuardrailLight* m_guardrail;
     QString m_curvesKey;
     std::pair<int, int> m_axes{0, 0};  ///< layers and context that the curves' axes show
 };

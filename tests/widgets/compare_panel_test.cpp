@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
 #include <QProgressBar>
@@ -25,7 +26,7 @@ CompareForm sample() {
     CompareForm form;
     form.methods = {QStringLiteral("baseline"), QStringLiteral("pi:1.5")};
     form.device = QStringLiteral("cuda:1");
-    form.pairs = 40;
+    form.task.pairs = 40;
     form.items = 12;
     form.itemSeed = 18446744073709551615ULL;
     return form;
@@ -68,6 +69,33 @@ TEST(ComparePanel, CannotStartWithoutASecondMethodAndSaysSo) {
     EXPECT_EQ(panel.form(), sample()) << "the last value it took";
     seed->setText(QStringLiteral("7"));
     EXPECT_TRUE(panel.problem().isEmpty());
+}
+
+TEST(ComparePanel, TabGoesThroughTheFieldsAsTheyStand) {
+    ComparePanel panel;
+    lpes::test::showActive(panel, {290, 700});
+    panel.setForm(sample());
+    named<QComboBox>(panel, QStringLiteral("Score"))->setFocus();
+    QStringList order;
+    for (int i = 0; i < 4; ++i) {
+        QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
+        order << QApplication::focusWidget()->accessibleName();
+    }
+    EXPECT_EQ(order.join(QLatin1Char('|')).toStdString(), "Device|Items|Item seed|Start the comparison");
+}
+
+TEST(ComparePanel, TheItemSeedCountsWhereItemsAreDrawn) {
+    ComparePanel panel;
+    CompareForm form = sample();
+    auto* seed = named<QLineEdit>(panel, QStringLiteral("Item seed"));
+    panel.setForm(form);
+    EXPECT_TRUE(seed->isEnabled());
+    form.task.task = QStringLiteral("mmlu");
+    form.task.data = QStringLiteral("mmlu.tar");
+    panel.setForm(form);
+    EXPECT_FALSE(seed->isEnabled());
+    EXPECT_THAT(seed->toolTip().toStdString(), HasSubstr("those of the data"));
+    EXPECT_EQ(panel.form(), form);
 }
 
 TEST(ComparePanel, EveryButtonIsEnabledWhereItMakesSense) {

@@ -143,3 +143,45 @@ TEST(MethodTable, WithoutMethodsItSaysWhy) {
               QStringLiteral("Select a comparison."));
     lpes::test::expectNames(table);
 }
+
+TEST_F(MethodTableOf, TheGuardrailHasAWordADotAndItsFigures) {
+    auto plot = methodsPlot(3);
+    plot.methods[1].guardrail = "amber";
+    plot.methods[1].guardrailReason = "short-context perplexity rises to 1.020 times the baseline's";
+    plot.methods[1].guardrailDetail = "Perplexity of short contexts: 10.000 → 10.200 (× 1.020)";
+    plot.methods[2].guardrail = "green";
+    model.setMethods(plot);
+    const QModelIndex amber = model.index(1, Model::Guardrail);
+    EXPECT_EQ(amber.data().toString(), QStringLiteral("amber"));
+    EXPECT_FALSE(amber.data(Qt::DecorationRole).value<QIcon>().isNull());
+    const std::string tip = amber.data(Qt::ToolTipRole).toString().toStdString();
+    EXPECT_THAT(tip, HasSubstr("1.020 times"));
+    EXPECT_THAT(tip, HasSubstr("10.000 → 10.200"));
+    EXPECT_EQ(cell(model, 0, Model::Guardrail), "–") << "the first is what is compared with";
+    EXPECT_TRUE(model.index(0, Model::Guardrail).data(Qt::DecorationRole).value<QIcon>().isNull());
+    const auto sorts = [&](int row) { return model.index(row, Model::Guardrail).data(Model::kSortRole).toInt(); };
+    EXPECT_LT(sorts(2), sorts(1));
+    EXPECT_LT(sorts(1), sorts(0)) << "what was not measured is last";
+}
+
+TEST(MethodTable, SaysOfTheSelectedMethodWhatFiguresDoNot) {
+    MethodTable table;
+    lpes::test::showActive(table, {800, 300});
+    auto plot = methodsPlot(3);
+    plot.methods[1].verdict = "Better than the baseline";
+    plot.methods[2].bias = "no bias found";
+    plot.methods[2].searchedItems = 16;
+    plot.methods[2].allItems = 40;
+    table.setMethods(plot);
+    auto* detail = lpes::test::named<QLabel>(table, QStringLiteral("About the selected method"));
+    auto* red = lpes::test::named<QLabel>(table, QStringLiteral("Not held out"));
+    EXPECT_THAT(detail->text().toStdString(), HasSubstr("Better than the baseline"));
+    table.findChild<QTableView*>()->selectRow(2);
+    EXPECT_THAT(detail->text().toStdString(), HasSubstr("Position bias: no bias found"));
+    EXPECT_TRUE(red->isVisible());
+    EXPECT_THAT(red->text().toStdString(), HasSubstr("Not held out: searched on 16 of 40 items"));
+    table.setMethods(methodsPlot(3));
+    EXPECT_FALSE(red->isVisible());
+    table.setEmpty(QStringLiteral("none"));
+    EXPECT_FALSE(detail->isVisible());
+}

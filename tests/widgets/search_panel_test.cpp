@@ -93,7 +93,7 @@ TEST(SearchPanel, TheFormGivesBackWhatItWasGiven) {
     SearchForm form;
     form.device = QStringLiteral("cuda:1");
     form.seed = 18446744073709551615ULL;
-    form.pairs = 40;
+    form.task.pairs = 40;
     form.population = 30;
     form.generations = 0;
     form.searchItems = 8;
@@ -148,8 +148,9 @@ TEST(SearchPanel, RefusesAtItsFieldWhatIsNoNumber) {
         EXPECT_FALSE(start->isEnabled());
         EXPECT_THAT(start->toolTip().toStdString(), HasSubstr("Correct the"));
         EXPECT_THAT(field->toolTip().toStdString(), HasSubstr("Correct the"));
-        const QScrollBar* bar = panel.findChild<QScrollArea*>()->verticalScrollBar();
-        EXPECT_TRUE(QTest::qWaitFor([bar] { return bar->maximum() == 0; })) << "the reason is in sight";
+        const auto* why = named<QLabel>(panel, QStringLiteral("Why the search cannot start"));
+        EXPECT_TRUE(why->isVisible()) << "wherever the field was scrolled to";
+        EXPECT_EQ(why->text(), field->toolTip());
         field->clear();
         QTest::keyClicks(field, QString::fromLatin1(good));
         EXPECT_TRUE(start->isEnabled());
@@ -190,7 +191,7 @@ TEST(SearchPanel, SettingsCannotBeEditedWhileASearchIsUnderWay) {
     }
     panel.setState(SearchState::Idle);
     QTest::keyClick(named<QSpinBox>(panel, QStringLiteral("Pairs")), Qt::Key_Up);
-    EXPECT_EQ(panel.form().pairs, before.pairs + 1);
+    EXPECT_EQ(panel.form().task.pairs, before.task.pairs + 1);
 }
 
 TEST(SearchPanel, ScrollingPastAFieldDoesNotChangeIt) {
@@ -252,14 +253,18 @@ TEST(SearchPanel, FitsANarrowDock) {
 TEST(SearchPanel, TabGoesThroughTheFormToTheButtons) {
     SearchPanel panel;
     lpes::test::showActive(panel, {280, 700});
-    named<QComboBox>(panel, QStringLiteral("Device"))->setFocus();
+    named<QComboBox>(panel, QStringLiteral("Task"))->setFocus();
     QStringList order;
-    for (int i = 0; i < 9; ++i) {
+    for (int i = 0; i < 16; ++i) {
         QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
         order << QApplication::focusWidget()->accessibleName();
     }
-    EXPECT_EQ(order.first(), QStringLiteral("Pairs"));
-    EXPECT_EQ(order.last(), QStringLiteral("Start the search")) << order.join(QLatin1Char('|')).toStdString();
+    EXPECT_EQ(order.first(), QStringLiteral("Data"));
+    EXPECT_EQ(order.indexOf(QStringLiteral("Score")) + 1, order.indexOf(QStringLiteral("Device")));
+    EXPECT_EQ(order.indexOf(QStringLiteral("Device")) + 1, order.indexOf(QStringLiteral("Population")));
+    EXPECT_EQ(order.indexOf(QStringLiteral("Time limit in minutes")) + 1,
+              order.indexOf(QStringLiteral("Start the search")))
+        << order.join(QLatin1Char('|')).toStdString();
 }
 
 TEST(DurationText, NamesTwoUnits) {

@@ -58,10 +58,18 @@ QLineEdit* textField(QWidget* parent, const QString& name, const QString& tip) {
 }
 
 void refuseText(QLineEdit& field, const QString& why) {
+    refuseField(field, why, true);
+}
+
+void refuseField(QWidget& field, const QString& why, bool framed) {
+    // The frame is that of the line, also of one inside a list of choices.
+    QWidget* line = &field;
+    if (auto* box = qobject_cast<QComboBox*>(&field)) line = box->lineEdit();
     const QString red = semanticColor(field.parentWidget()->palette(), Meaning::Error).name();
-    field.setStyleSheet(why.isEmpty()
-                            ? QString()
-                            : QString(QStringLiteral("QLineEdit { border: 2px solid ") % red % QStringLiteral("; }")));
+    const QString sheet = why.isEmpty() || !framed
+                              ? QString()
+                              : QString(QStringLiteral("QLineEdit { border: 2px solid ") % red % QStringLiteral("; }"));
+    if (line->styleSheet() != sheet) line->setStyleSheet(sheet);
     field.setToolTip(why.isEmpty() ? field.property("tip").toString() : why);
 }
 

@@ -27,6 +27,8 @@ void lockCount(QSpinBox& field, bool locked);
 [[nodiscard]] QLineEdit* textField(QWidget* parent, const QString& name, const QString& tip);
 /// Frames the field and gives the reason as its tool tip; empty: its own again.
 void refuseText(QLineEdit& field, const QString& why);
+/// The same for a line or for a list of choices that can be typed into, with or without the frame.
+void refuseField(QWidget& field, const QString& why, bool framed);
 
 /// "cpu", "cuda:0", …: the device that a job runs on.
 [[nodiscard]] QComboBox* deviceField(QWidget* parent, const QString& tip);

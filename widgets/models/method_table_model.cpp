@@ -4,10 +4,13 @@
 #include <QGuiApplication>
 #include <QIcon>
 #include <QLocale>
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <optional>
 
+#include "widgets/common/guardrail_light.h"
 #include "widgets/common/semantic_colors.h"
 
 namespace lpes::widgets {
@@ -56,6 +59,7 @@ constexpr std::array<Heading, Model::kColumns> kHeadings{{
      u"Answer NLL minus that of the first method, paired bootstrap over items; below 0 is "
      u"better"},
     {u"p", u"Paired bootstrap on the answer NLL of each item against the first method, two-sided"},
+    {u"Guardrail", u"What the method does to short contexts against the first: perplexity and short questions"},
     {u"Time ratio [95 %]", u"Median ratio of the time for the same prompts, measured in turns"},
     {u"Tokens/s", u"Prompt tokens read per second"},
     {u"Memory (MiB)", u"Peak beside the loaded weights, for the largest pass"},
@@ -120,6 +124,8 @@ QString textOf(const Method& method, int column) {
             return withInterval(method.nllDifference, 3);
         case Model::PValue:
             return pText(method.pValue);
+        case Model::Guardrail:
+            return method.guardrail.empty() ? dash() : QString::fromStdString(method.guardrail);
         case Model::TimeRatio:
             return withInterval(method.timeRatio, 2);
         case Model::TokensPerSecond:
@@ -138,10 +144,21 @@ QString textOf(const Method& method, int column) {
 }
 
 bool isNumber(int column) {
-    return column != Model::Name && column != Model::Verdict;
+    return column != Model::Name && column != Model::Verdict && column != Model::Guardrail;
+}
+
+/// A word between two columns of figures stands in the middle, clear of both.
+Qt::Alignment alignmentOf(int column) {
+    const Qt::AlignmentFlag side = isNumber(column) ? Qt::AlignRight : Qt::AlignLeft;
+    return (column == Model::Guardrail ? Qt::AlignHCenter : side) | Qt::AlignVCenter;
 }
 
 QVariant sortValueOf(const Method& method, int column) {
+    if (column == Model::Guardrail) {
+        // From green to red; what was not measured is last.
+        constexpr const char* kLights[] = {"green", "amber", "red"};
+        return static_cast<int>(std::find(std::begin(kLights), std::end(kLights), method.guardrail) - kLights);
+    }
     if (!isNumber(column)) return textOf(method, column);
     const double value = valueOf(method, column);
     return std::isfinite(value) ? value : std::numeric_limits<double>::infinity();
@@ -203,6 +220,9 @@ QVariant MethodTableModel::data(const QModelIndex& index, int role) const {
             return bold;
         }
         case Qt::DecorationRole: {
+            if (column == Guardrail) {
+                return guardrailDot(QGuiApplication::palette(), QString::fromStdString(method.guardrail), kMarkSize);
+            }
             if (!isBest(index.row(), column)) return {};
             const QPalette palette = QGuiApplication::palette();
             QIcon mark(shapePixmap(Shape::Triangle, semanticColor(palette, Meaning::Good), kMarkSize));
@@ -213,6 +233,11 @@ QVariant MethodTableModel::data(const QModelIndex& index, int role) const {
         case Qt::ToolTipRole: {
             // Long spellings and sentences are cut in their cells.
             const bool sentence = column == Verdict && !method.verdict.empty();
+            if (column == Guardrail && !method.guardrail.empty()) {
+                return QString(QString::fromStdString(method.guardrail) % QStringLiteral(": ") %
+                               QString::fromStdString(method.guardrailReason) % QLatin1Char('\n') %
+                               QString::fromStdString(method.guardrailDetail));
+            }
             QStringList lines{sentence ? QString::fromStdString(method.verdict) : textOf(method, column)};
             if (isBest(index.row(), column)) lines << QStringLiteral("Best value of this column");
             if (column == Name && index.row() == 0) lines << QStringLiteral("What the others are compared with");
@@ -222,7 +247,7 @@ QVariant MethodTableModel::data(const QModelIndex& index, int role) const {
             return isBest(index.row(), column) ? QString(textOf(method, column) % QStringLiteral(", best"))
                                                : textOf(method, column);
         case Qt::TextAlignmentRole:
-            return QVariant((isNumber(column) ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+            return QVariant(alignmentOf(column));
         case kSortRole:
             return sortValueOf(method, column);
         default:
@@ -236,7 +261,7 @@ QVariant MethodTableModel::headerData(int section, Qt::Orientation orientation, 
     if (role == Qt::DisplayRole) return QString::fromUtf16(heading.name);
     if (role == Qt::ToolTipRole) return QString::fromUtf16(heading.tip);
     if (role == Qt::TextAlignmentRole) {
-        return QVariant((isNumber(section) ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+        return QVariant(alignmentOf(section));
     }
     return {};
 }

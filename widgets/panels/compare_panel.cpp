@@ -9,6 +9,7 @@
 #include <QPushButton>
 #include <QScrollArea>
 #include <QSpinBox>
+#include <array>
 
 #include "widgets/common/form_fields.h"
 #include "widgets/common/semantic_colors.h"
@@ -43,8 +44,6 @@ ComparePanel::ComparePanel(QWidget* parent)
     : QWidget(parent),
       m_methods(new MethodListEdit(this)),
       m_device(deviceField(this, QStringLiteral("Where the model runs during the comparison"))),
-      m_pairs(countField(this, QStringLiteral("Pairs"), 2, 10'000,
-                         QStringLiteral("Key-value pairs in each prompt: more pairs make longer prompts"))),
       m_items(countField(this, QStringLiteral("Items"), 2, 1'000'000,
                          QStringLiteral("Prompts that every method is asked at every position"))),
       m_itemSeed(textField(this, QStringLiteral("Item seed"),
@@ -82,7 +81,7 @@ ComparePanel::ComparePanel(QWidget* parent)
     connect(m_methods, &MethodListEdit::changed, this, [this] { refresh(); });
     connect(m_itemSeed, &QLineEdit::textChanged, this, &ComparePanel::checkSeed);
     setDevices({QStringLiteral("cpu")});
-    setForm({{QStringLiteral("baseline")}, QStringLiteral("cpu"), 20, 40, 2});
+    setForm({{QStringLiteral("baseline")}, QStringLiteral("cpu"), {}, 40, 2});
     paintSigns();
     refresh();
 }
@@ -97,10 +96,21 @@ QWidget* ComparePanel::makeForm() {
     fields->setHorizontalSpacing(8);
     fields->setVerticalSpacing(4);
     fields->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
+    m_task = new TaskFields(form, *fields,
+                            QStringLiteral("How an answer counts: strict, generate (the benchmark's own rule "
+                                           "on generated text), choice, nll, or blend:0.2"),
+                            QStringLiteral("the task's own"));
+    connect(m_task, &TaskFields::changed, this, [this] {
+        refresh();
+        Q_EMIT taskChanged();
+    });
     fields->addRow(QStringLiteral("Device"), m_device);
-    fields->addRow(QStringLiteral("Pairs"), m_pairs);
     fields->addRow(QStringLiteral("Items"), m_items);
     fields->addRow(QStringLiteral("Item seed"), m_itemSeed);
+    // As they stand, not as they were made.
+    m_task->setNext(m_device);
+    const std::array<QWidget*, 6> order{m_device, m_items, m_itemSeed, m_start, m_stop, m_resume};
+    for (std::size_t i = 1; i < order.size(); ++i) setTabOrder(order[i - 1], order[i]);
     column->addLayout(fields);
     column->addStretch();
     return form;
@@ -113,18 +123,19 @@ void ComparePanel::setDevices(const QStringList& devices) {
 void ComparePanel::setForm(const CompareForm& form) {
     m_methods->setMethods(form.methods);
     chooseDevice(*m_device, form.device);
-    m_pairs->setValue(form.pairs);
+    m_task->setForm(form.task);
     m_items->setValue(form.items);
     m_itemSeed->setText(QString::number(form.itemSeed));
 }
 
 CompareForm ComparePanel::form() const {
-    return {m_methods->methods(), m_device->currentText(), m_pairs->value(), m_items->value(), m_seed};
+    return {m_methods->methods(), m_device->currentText(), m_task->form(), m_items->value(), m_seed};
 }
 
 QString ComparePanel::problem() const {
     if (const QString why = m_methods->problem(); !why.isEmpty()) return why;
-    return m_seedProblem;
+    if (const QString why = m_task->problem(); !why.isEmpty()) return why;
+    return m_task->traits().seeded ? m_seedProblem : QString();
 }
 
 void ComparePanel::checkSeed() {
@@ -134,7 +145,6 @@ void ComparePanel::checkSeed() {
                          : QStringLiteral(
                                "Correct the item seed: a whole number from 0 to 18446744073709551615 is "
                                "expected.");
-    refuseText(*m_itemSeed, m_seedProblem);
     refresh();
 }
 
@@ -177,13 +187,19 @@ void ComparePanel::refresh() {
     m_resume->setToolTip(m_obstacle.isEmpty() ? tip : m_obstacle);
     // A wrong spelling says so at its field; what has no field says it here.
     const bool atField = wrong.startsWith(QStringLiteral("Correct method"));
-    m_why->setText(idle && !atField ? wrong : QString());
+    QString why = atField ? QString() : wrong;
+    if (wrong.isEmpty()) why = m_task->refusal(TaskFields::Data);
+    m_why->setText(idle ? why : QString());
     m_why->setVisible(!m_why->text().isEmpty());
     m_methods->setLocked(!idle);
     lockChoice(*m_device, !idle);
-    lockCount(*m_pairs, !idle);
+    m_task->setLocked(!idle);
     lockCount(*m_items, !idle);
     m_itemSeed->setReadOnly(!idle);
+    const bool seeded = m_task->traits().seeded;
+    m_itemSeed->setEnabled(seeded);
+    refuseText(*m_itemSeed, seeded ? m_seedProblem : QString());
+    if (!seeded) m_itemSeed->setToolTip(QStringLiteral("The items are those of the data; nothing is drawn"));
     m_view->display(m_state, m_progress);
 }
 

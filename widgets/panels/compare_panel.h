@@ -22,7 +22,7 @@ class ProgressView;
 struct CompareForm {
     QStringList methods;  ///< spellings; the first is what the others are compared with
     QString device = QStringLiteral("cpu");
-    int pairs = 20;
+    TaskForm task;
     int items = 40;
     std::uint64_t itemSeed = 2;
     friend bool operator==(const CompareForm&, const CompareForm&) = default;
@@ -41,6 +41,7 @@ class ComparePanel : public QWidget {
     [[nodiscard]] CompareForm form() const;
     /// Why the form cannot be used as it stands; empty when it can.
     [[nodiscard]] QString problem() const;
+    [[nodiscard]] TaskFields& task() { return *m_task; }
     [[nodiscard]] MethodListEdit& methods() { return *m_methods; }
     void setState(SearchState state);  ///< Idle, Starting, Running, Stopping
     [[nodiscard]] SearchState state() const { return m_state; }
@@ -56,6 +57,8 @@ class ComparePanel : public QWidget {
     void startRequested(const lpes::widgets::CompareForm& form);
     void resumeRequested(qint64 run);
     void stopRequested();
+    /// The form asks for other items, or for the same ones otherwise.
+    void taskChanged();
 
   protected:
     void changeEvent(QEvent* event) override;
@@ -67,8 +70,9 @@ class ComparePanel : public QWidget {
     void paintSigns();
 
     MethodListEdit* m_methods;
+    TaskFields* m_task = nullptr;
     QComboBox* m_device;
-    QSpinBox *m_pairs, *m_items;
+    QSpinBox* m_items;
     QLineEdit* m_itemSeed;
     QPushButton *m_start, *m_resume, *m_stop;
     ProgressView* m_view;

@@ -2,7 +2,6 @@
 
 #include <QComboBox>
 #include <QFormLayout>
-#include <QLabel>
 #include <QLineEdit>
 #include <QSpinBox>
 #include <QVBoxLayout>
@@ -10,7 +9,6 @@
 
 #include "widgets/common/form_fields.h"
 #include "widgets/common/number_field.h"
-#include "widgets/common/semantic_colors.h"
 
 namespace lpes::widgets {
 namespace {
@@ -26,23 +24,23 @@ QString minutesText(const std::optional<double>& minutes) {
 SearchFormEdit::SearchFormEdit(QWidget* parent)
     : QWidget(parent),
       m_layout(new QFormLayout),
-      m_device(deviceField(this, QStringLiteral("Where the model runs during the search"))),
-      m_notice(new QLabel(this)) {
+      m_device(deviceField(this, QStringLiteral("Where the model runs during the search"))) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(6, 6, 6, 6);
     column->addLayout(m_layout);
-    column->addWidget(m_notice);
     column->addStretch();
     m_layout->setHorizontalSpacing(8);
     m_layout->setVerticalSpacing(4);
     m_layout->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
-    m_notice->setWordWrap(true);
-    m_notice->setTextFormat(Qt::PlainText);
-    m_notice->hide();
 
+    m_task = new TaskFields(this, *m_layout,
+                            QStringLiteral("What the search makes as high as it can: the likelihood of "
+                                           "the answer (nll), the share of right answers (strict, "
+                                           "generate, choice), or both (blend:0.2)"),
+                            QStringLiteral("nll"));
+    connect(m_task, &TaskFields::changed, this, &SearchFormEdit::problemChanged);
     m_layout->addRow(QStringLiteral("Device"), m_device);
-    number(QStringLiteral("Pairs"), 2, 10'000, &SearchForm::pairs,
-           QStringLiteral("Key-value pairs in each prompt: more pairs make longer prompts"));
+    m_task->setNext(m_device);
     number(QStringLiteral("Population"), 4, 10'000, &SearchForm::population,
            QStringLiteral("Candidates in each generation"));
     number(QStringLiteral("Generations"), 0, 10'000, &SearchForm::generations,
@@ -82,6 +80,7 @@ void SearchFormEdit::setDevices(const QStringList& devices) {
 
 void SearchFormEdit::setForm(const SearchForm& form) {
     m_form = form;
+    m_task->setForm(form.task);
     chooseDevice(*m_device, form.device);
     for (const Number& number : m_numbers) number.box->setValue(form.*number.value);
     m_seed->setText(QString::number(form.seed));
@@ -90,6 +89,7 @@ void SearchFormEdit::setForm(const SearchForm& form) {
 
 SearchForm SearchFormEdit::form() const {
     SearchForm form = m_form;
+    form.task = m_task->form();
     form.device = m_device->currentText();
     for (const Number& number : m_numbers) form.*number.value = number.box->value();
     return form;
@@ -100,10 +100,12 @@ void SearchFormEdit::setLocked(bool locked) {
     for (const Number& number : m_numbers) lockCount(*number.box, locked);
     m_seed->setReadOnly(locked);
     m_time->setReadOnly(locked);
+    m_task->setLocked(locked);
     lockChoice(*m_device, locked);
 }
 
 QString SearchFormEdit::problem() const {
+    if (const QString why = m_task->problem(); !why.isEmpty()) return why;
     if (!m_seedProblem.isEmpty()) return m_seedProblem;
     return m_timeProblem;
 }
@@ -128,13 +130,12 @@ void SearchFormEdit::checkTime() {
     refuse(m_time, m_timeProblem);
 }
 
+QString SearchFormEdit::notice() const {
+    return problem().isEmpty() ? m_task->refusal(TaskFields::Data) : problem();
+}
+
 void SearchFormEdit::refuse(QLineEdit* field, const QString& why) {
     refuseText(*field, why);
-    QPalette colors = palette();
-    colors.setColor(QPalette::WindowText, semanticColor(palette(), Meaning::Error));
-    m_notice->setPalette(colors);
-    m_notice->setText(problem());
-    m_notice->setVisible(!problem().isEmpty());
     Q_EMIT problemChanged();
 }
 

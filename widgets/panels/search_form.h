@@ -7,14 +7,13 @@
 
 class QComboBox;
 class QFormLayout;
-class QLabel;
 class QLineEdit;
 class QSpinBox;
 
 namespace lpes::widgets {
 
 /// The fields of a SearchForm, in a column that fits a dock 280 px wide. A text that is no seed or no time is refused
-/// at its field: framed, with the reason below it. GUI thread only.
+/// at its field: framed, with the reason as its tool tip. GUI thread only.
 class SearchFormEdit : public QWidget {
     Q_OBJECT
   public:
@@ -26,8 +25,11 @@ class SearchFormEdit : public QWidget {
     [[nodiscard]] SearchForm form() const;
     /// Locked, the values can be read and copied but not changed.
     void setLocked(bool locked);
+    [[nodiscard]] TaskFields& task() { return *m_task; }
     /// Why the form cannot be used as it stands ("Correct the seed"); empty when it can.
     [[nodiscard]] QString problem() const;
+    /// The same, or what was found out about the data elsewhere.
+    [[nodiscard]] QString notice() const;
 
   Q_SIGNALS:
     void problemChanged();
@@ -45,10 +47,10 @@ class SearchFormEdit : public QWidget {
     };
     SearchForm m_form;  // what the two free texts last stood for, and what no field shows
     QFormLayout* m_layout;
+    TaskFields* m_task;
     QComboBox* m_device;
     std::vector<Number> m_numbers;
     QLineEdit *m_seed, *m_time;
-    QLabel* m_notice;
     QString m_seedProblem, m_timeProblem;
 };
 

@@ -63,7 +63,7 @@ QString fitnessLine(const SearchProgress& progress) {
 struct SearchPanel::Impl {
     SearchFormEdit* form = nullptr;
     std::array<QPushButton*, 4> buttons{};
-    QLabel *fitness = nullptr, *error = nullptr;
+    QLabel *fitness = nullptr, *error = nullptr, *why = nullptr;
     ProgressView* view = nullptr;
     QScrollArea* scroll = nullptr;
     QString obstacle;
@@ -78,6 +78,7 @@ struct SearchPanel::Impl {
         QPalette colors = palette;
         colors.setColor(QPalette::WindowText, semanticColor(palette, Meaning::Error));
         error->setPalette(colors);
+        why->setPalette(colors);
     }
 
     void update(SearchState state) {
@@ -94,6 +95,9 @@ struct SearchPanel::Impl {
             buttons[i]->setToolTip(tip);
         }
         form->setLocked(state != SearchState::Idle);
+        // Below the fields, which may be scrolled out of sight.
+        why->setText(state == SearchState::Idle ? form->notice() : QString());
+        why->setVisible(!why->text().isEmpty());
 
         view->display(state, progress);
         fitness->setText(fitnessLine(progress));
@@ -105,6 +109,8 @@ SearchPanel::SearchPanel(QWidget* parent) : QWidget(parent), m(std::make_unique<
     setAccessibleName(QStringLiteral("Search"));
     m->form = new SearchFormEdit(this);
     m->form->installEventFilter(this);
+    m_task = &m->form->task();
+    connect(m_task, &TaskFields::changed, this, &SearchPanel::taskChanged);
     auto* scroll = m->scroll = new QScrollArea(this);
     scroll->setMinimumHeight(90);
     scroll->setWidget(m->form);
@@ -134,11 +140,14 @@ SearchPanel::SearchPanel(QWidget* parent) : QWidget(parent), m(std::make_unique<
     m->error = wordyLabel(this, QStringLiteral("Error of the search"));
     m->error->setTextInteractionFlags(Qt::TextSelectableByMouse);
     m->error->hide();
+    m->why = wordyLabel(this, QStringLiteral("Why the search cannot start"));
+    m->why->hide();
 
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(kMargin, kMargin, kMargin, kMargin);
     column->setSpacing(4);
     column->addWidget(scroll, 1);
+    column->addWidget(m->why);
     column->addWidget(m->error);
     column->addLayout(grid);
     column->addWidget(m->view);

@@ -7,6 +7,8 @@
 #include <memory>
 #include <optional>
 
+#include "widgets/panels/task_form.h"
+
 namespace lpes::widgets {
 
 /// Where a search job stands. The window's job and the panel's buttons share this one table.
@@ -28,7 +30,7 @@ enum class SearchCommand { Start, Pause, Resume, Stop };
 struct SearchForm {
     QString device = QStringLiteral("cpu");
     std::uint64_t seed = 1;
-    int pairs = 20;
+    TaskForm task;  ///< an empty score is nll
     int population = 12, generations = 6;
     int searchItems = 16, selectItems = 16, reportItems = 40;
     std::optional<double> timeLimitMinutes;
@@ -57,6 +59,7 @@ class SearchPanel : public QWidget {
     void setDevices(const QStringList& devices);
     void setForm(const SearchForm& form);
     [[nodiscard]] SearchForm form() const;
+    [[nodiscard]] TaskFields& task() { return *m_task; }
     /// Why the form's entries are no settings ("12a" as a seed); empty when they are.
     [[nodiscard]] QString problem() const;
     void setState(SearchState state);
@@ -72,6 +75,8 @@ class SearchPanel : public QWidget {
     void pauseRequested();
     void resumeRequested();
     void stopRequested();
+    /// The form asks for other items, or for the same ones otherwise.
+    void taskChanged();
 
   protected:
     void changeEvent(QEvent* event) override;
@@ -83,6 +88,7 @@ class SearchPanel : public QWidget {
 
     struct Impl;
     std::unique_ptr<Impl> m;
+    TaskFields* m_task = nullptr;
     SearchState m_state = SearchState::Idle;
 };
 

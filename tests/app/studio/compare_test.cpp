@@ -11,6 +11,7 @@
 #include "app/jobs/compare_job.h"
 #include "app/presenters.h"
 #include "core/base/clock.h"
+#include "core/base/files.h"
 #include "tests/app/studio/studio_fixture.h"
 #include "widgets/models/method_table_model.h"
 
@@ -196,6 +197,49 @@ TEST_F(CompareWindow, ComparesTwoMethodsAndShowsThemInTableAndPictures) {
     EXPECT_EQ(settings["methods"]["value"], (nlohmann::json{"baseline", "uniform:1.05"}));
     EXPECT_EQ(settings["methods"]["origin"], "window");
     EXPECT_EQ(settings["item_seed"]["value"], study().task.itemSeed + 1) << "items that a search of it never saw";
+}
+
+TEST_F(CompareWindow, DataThatIsNotThereIsRefusedAtItsField) {
+    openReady();
+    setForm({QStringLiteral("baseline"), QStringLiteral("uniform:1.05")}, 6);
+    panel().task().setData(QStringLiteral("nowhere/kv.jsonl"));
+    button("Start the comparison")->click();
+    EXPECT_FALSE(window->compare().isBusy());
+    EXPECT_THAT(panel().task().refusal(widgets::TaskFields::Data).toStdString(), HasSubstr("nowhere/kv.jsonl"));
+    EXPECT_TRUE(button("Start the comparison")->isEnabled()) << "the file may come";
+    // A file that is no data set is the core's to refuse.
+    ASSERT_TRUE(writeFileAtomically(folder / "kv.jsonl", "no JSON\n"));
+    panel().task().setData(QString::fromStdString((folder / "kv.jsonl").string()));
+    EXPECT_TRUE(panel().task().refusal(widgets::TaskFields::Data).isEmpty());
+    button("Start the comparison")->click();
+    ASSERT_TRUE(waitForIdle());
+    EXPECT_THAT(message(), HasSubstr("kv.jsonl"));
+    widgets::CompareForm form = panel().form();
+    form.task.positions = QStringLiteral("somewhere");
+    panel().setForm(form);
+    EXPECT_FALSE(button("Start the comparison")->isEnabled());
+    EXPECT_THAT(panel().problem().toStdString(), HasSubstr("Correct the positions"));
+}
+
+TEST_F(CompareWindow, ComparesOnAnotherTask) {
+    openReady();
+    const std::string item =
+        R"({"documents": ["one two", "three four"], "gold": 0, "question": "what", "answers": ["two"]})";
+    ASSERT_TRUE(writeFileAtomically(folder / "own.jsonl", item + "\n" + item + "\n" + item + "\n"));
+    setForm({QStringLiteral("baseline"), QStringLiteral("uniform:1.05")}, 3);
+    widgets::CompareForm form = panel().form();
+    form.task.task = QStringLiteral("jsonl");
+    form.task.data = QString::fromStdString((folder / "own.jsonl").string());
+    form.task.positions = QStringLiteral("begin,end");
+    panel().setForm(form);
+    EXPECT_TRUE(panel().problem().isEmpty()) << panel().problem().toStdString();
+    button("Start the comparison")->click();
+    ASSERT_TRUE(waitForIdle());
+    EXPECT_THAT(message(), AnyOf(HasSubstr("better than baseline"), HasSubstr("no method is better"))) << message();
+    const auto settings = nlohmann::json::parse(take(reader()->lastRun()).settingsJson);
+    EXPECT_EQ(settings["task"]["value"], "jsonl");
+    EXPECT_EQ(settings["task"]["origin"], "window");
+    EXPECT_TRUE(settings["pairs"]["value"].is_null()) << "what the task does not have";
 }
 
 TEST_F(CompareWindow, StopsAndGoesOn) {
