@@ -151,14 +151,34 @@ std::string csv(const MethodsPlot& plot) {
                 "peak_bytes",
                 "passes",
                 "attentions_per_layer",
-                "verdict"};
+                "verdict",
+                "position_bias",
+                "guardrail",
+                "perplexity_ratio",
+                "searched_items"};
     for (const auto& one : plot.methods) {
-        table.row({one.name, number(one.accuracy.value), number(one.accuracy.low), number(one.accuracy.high),
-                   number(one.gap), number(one.answerNll), number(one.nllDifference.value),
-                   number(one.nllDifference.low), number(one.nllDifference.high), number(one.pValue),
-                   number(one.timeRatio.value), number(one.timeRatio.low), number(one.timeRatio.high),
-                   number(one.tokensPerSecond), number(one.peakBytes), number(one.passes),
-                   number(one.attentionsPerLayer), one.verdict});
+        table.row({one.name,
+                   number(one.accuracy.value),
+                   number(one.accuracy.low),
+                   number(one.accuracy.high),
+                   number(one.gap),
+                   number(one.answerNll),
+                   number(one.nllDifference.value),
+                   number(one.nllDifference.low),
+                   number(one.nllDifference.high),
+                   number(one.pValue),
+                   number(one.timeRatio.value),
+                   number(one.timeRatio.low),
+                   number(one.timeRatio.high),
+                   number(one.tokensPerSecond),
+                   number(one.peakBytes),
+                   number(one.passes),
+                   number(one.attentionsPerLayer),
+                   one.verdict,
+                   one.bias,
+                   one.guardrail,
+                   number(one.perplexityRatio),
+                   number(one.searchedItems)});
     }
     return std::move(table).text();
 }

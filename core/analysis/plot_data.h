@@ -108,6 +108,12 @@ struct MethodsPlot {
         double peakBytes = kUnknown;                      ///< beside the loaded weights
         std::int64_t passes = 1, attentionsPerLayer = 1;  ///< per prompt
         std::string verdict;                              ///< in words; empty for the first
+        std::string bias;                                 ///< verdict on position bias; empty: one position only
+        std::string guardrail;                            ///< "green", "amber", "red"; empty: was not measured
+        std::string guardrailReason;                      ///< one sentence
+        std::string guardrailDetail;                      ///< perplexity and exams, a line each
+        double perplexityRatio = kUnknown;                ///< of short contexts, to the first method
+        std::int64_t searchedItems = 0, allItems = 0;     ///< how many of the items its profile was searched on
     };
     std::vector<Method> methods;  ///< the first is what the others are compared with
 };

@@ -248,7 +248,14 @@ Json write(const MethodsPlot& plot) {
                                                   {"peak_bytes", number(m.peakBytes)},
                                                   {"passes", m.passes},
                                                   {"attentions_per_layer", m.attentionsPerLayer},
-                                                  {"verdict", m.verdict}};
+                                                  {"verdict", m.verdict},
+                                                  {"bias", m.bias},
+                                                  {"guardrail", m.guardrail},
+                                                  {"guardrail_reason", m.guardrailReason},
+                                                  {"guardrail_detail", m.guardrailDetail},
+                                                  {"perplexity_ratio", number(m.perplexityRatio)},
+                                                  {"searched_items", m.searchedItems},
+                                                  {"all_items", m.allItems}};
                                   })}};
 }
 
@@ -355,8 +362,26 @@ MethodsPlot::Estimate readEstimate(const Place& at) {
 void read(const Place& at, MethodsPlot& plot) {
     at.withKeys({"kind", "title", "subtitle", "methods"});
     plot.methods = at["methods"].list<MethodsPlot::Method>([](const Place& m) {
-        m.withKeys({"name", "role", "accuracy", "gap", "answer_nll", "nll_difference", "p_value", "time_ratio",
-                    "tokens_per_second", "peak_bytes", "passes", "attentions_per_layer", "verdict"});
+        m.withKeys({"name",
+                    "role",
+                    "accuracy",
+                    "gap",
+                    "answer_nll",
+                    "nll_difference",
+                    "p_value",
+                    "time_ratio",
+                    "tokens_per_second",
+                    "peak_bytes",
+                    "passes",
+                    "attentions_per_layer",
+                    "verdict",
+                    "bias",
+                    "guardrail",
+                    "guardrail_reason",
+                    "guardrail_detail",
+                    "perplexity_ratio",
+                    "searched_items",
+                    "all_items"});
         return MethodsPlot::Method{m["name"].text(),
                                    m["role"].role(),
                                    readEstimate(m["accuracy"]),
@@ -369,7 +394,14 @@ void read(const Place& at, MethodsPlot& plot) {
                                    m["peak_bytes"].number(),
                                    m["passes"].smallCount(),
                                    m["attentions_per_layer"].smallCount(),
-                                   m["verdict"].text()};
+                                   m["verdict"].text(),
+                                   m["bias"].text(),
+                                   m["guardrail"].text(),
+                                   m["guardrail_reason"].text(),
+                                   m["guardrail_detail"].text(),
+                                   m["perplexity_ratio"].number(),
+                                   m["searched_items"].count(std::int64_t{1} << 53),
+                                   m["all_items"].count(std::int64_t{1} << 53)};
     });
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,21 +18,27 @@ struct ItemOutcome {
     int goldIndex = 0;
     int goldToken = 0;  ///< first token of the evidence
     int promptTokens = 0;
-    bool skippedTooLong = false;  ///< prompt and answer exceed the model's context: counted, never cut
-    bool correct = false;
-    double nll = 0.0;       ///< mean over the answer's tokens
-    std::string generated;  ///< raw answer of generation scoring, else empty
+    bool skippedTooLong = false;           ///< prompt and answer exceed the model's context: counted, never cut
+    double score = 0.0;                    ///< 0 … 1, by the run's rule
+    double nll = 0.0;                      ///< mean over the answer's tokens
+    std::optional<bool> strict;            ///< every answer token was the likeliest under teacher forcing
+    std::string generated;                 ///< raw answer of generation scoring, else empty
+    std::optional<double> generatedScore;  ///< of the generated text, by the benchmark's rule
+
+    [[nodiscard]] bool correct() const { return score >= 1.0; }
 };
+
+inline constexpr int kGoldIndexVaries = -1;
 
 /// A position's row as `eval --json` prints it (cli.md).
 struct PositionResult {
     std::string position;
-    int goldIndex = 0;
+    int goldIndex = 0;  ///< kGoldIndexVaries: it is not the same for all items
     double meanTokenIndex = 0.0;
     std::int64_t n = 0;
     std::int64_t correct = 0;
-    double accuracy = 0.0;
-    double ciLow = 0.0, ciHigh = 1.0;  ///< Wilson 95 %
+    double accuracy = 0.0;             ///< mean score
+    double ciLow = 0.0, ciHigh = 1.0;  ///< 95 %: Wilson's where every score is 0 or 1, else a percentile bootstrap
     double answerNll = 0.0;
 };
 
@@ -45,13 +52,15 @@ struct AccuracyByPosition {
 };
 
 /// An item that is too long at any position is left out at all of them, so that positions stay paired.
+/// `graded`: the rule gives more than 0 and 1, so that no interval is a proportion's, whatever the scores are.
 [[nodiscard]] AccuracyByPosition accuracyByPosition(std::span<const ItemOutcome> outcomes,
-                                                    std::span<const std::string> positionLabels);
+                                                    std::span<const std::string> positionLabels, bool graded = false);
 
 /// Baseline against another on the same items: paired bootstrap on each item's mean answer NLL over positions (lower is
 /// better; meanDifference = other − baseline), and an exact McNemar test per position for information (methods.md §2).
 struct Comparison {
     PairedBootstrap nll;
+    PairedBootstrap score;  ///< of each item's mean score over positions (higher is better)
     std::vector<double> mcnemarByPosition;
     bool better = false;  ///< nll difference below 0 with p < 0.05
     std::string verdict;  ///< one sentence in words, with the figures

@@ -25,7 +25,8 @@ struct PairedBootstrap {
                                               int resamples = 10'000);
 
 /// Percentile bootstrap interval of a mean, 95 %.
-[[nodiscard]] Interval bootstrapMeanInterval(std::span<const double> values, std::uint64_t seed, int resamples = 10'000);
+[[nodiscard]] Interval bootstrapMeanInterval(std::span<const double> values, std::uint64_t seed,
+                                             int resamples = 10'000);
 
 /// Exact two-sided McNemar test: `onlyA` items right under A alone, `onlyB` under B alone (binomial, p ≤ 1).
 [[nodiscard]] double mcnemarExact(std::int64_t onlyA, std::int64_t onlyB);

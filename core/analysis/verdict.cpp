@@ -21,11 +21,9 @@ std::string signedNumber(double value, int decimals) {
 
 std::string verdictSentence(const PairedBootstrap& nll, double baselineMean, double otherMean, std::int64_t items,
                             std::string_view reference) {
-    if (items < 2) {
-        return fmt::format(
-            "No verdict: a paired bootstrap needs at least two items that both sides scored at every position, there "
-            "{} {}",
-            items == 1 ? "is" : "are", items);
+    if (items < kFewestItems) {
+        return fmt::format("No verdict: too few items, {} scored by both sides at every position where {} are needed",
+                           items, kFewestItems);
     }
     if (!std::isfinite(nll.meanDifference)) {
         return fmt::format("No verdict: an answer NLL is not a finite number (means {} and {})", otherMean,

@@ -68,13 +68,18 @@ TEST(PlotCsv, WritesMethodsWithNothingForWhatIsUnknown) {
     other.timeRatio = {1.25, 1.0, 1.5};
     other.passes = 2;
     other.verdict = "No clear difference, p = 0.25";
+    other.bias = "none found";
+    other.guardrail = "amber";
+    other.perplexityRatio = 1.03125;
+    other.searchedItems = 4;
     plot.methods = {first, other};
     EXPECT_EQ(plotCsv(plot),
               "method,accuracy,accuracy_low,accuracy_high,gap,answer_nll,nll_difference,nll_low,nll_high,p_value,"
-              "time_ratio,time_low,time_high,tokens_per_second,peak_bytes,passes,attentions_per_layer,verdict\r\n"
-              "baseline,0.5,0.4,0.6,0.25,1.5,,,,,,,,1000,1048576,1,1,\r\n"
+              "time_ratio,time_low,time_high,tokens_per_second,peak_bytes,passes,attentions_per_layer,verdict,"
+              "position_bias,guardrail,perplexity_ratio,searched_items\r\n"
+              "baseline,0.5,0.4,0.6,0.25,1.5,,,,,,,,1000,1048576,1,1,,,,,0\r\n"
               "pi:1.5,0.5,0.4,0.6,0.25,1.5,-0.25,-0.5,0.125,0.25,1.25,1,1.5,1000,1048576,2,1,"
-              "\"No clear difference, p = 0.25\"\r\n");
+              "\"No clear difference, p = 0.25\",none found,amber,1.03125,4\r\n");
 }
 
 TEST(PlotCsv, WritesDeviation) {

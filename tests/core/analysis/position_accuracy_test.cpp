@@ -21,7 +21,7 @@ ItemOutcome outcome(const std::string& id, int position, bool correct, double nl
     result.position = position;
     result.goldIndex = position * 10;
     result.goldToken = 20 + position * 100;
-    result.correct = correct;
+    result.score = correct ? 1.0 : 0.0;
     result.nll = nll;
     return result;
 }
@@ -86,7 +86,7 @@ TEST(FieldReports, T21_TooLongItemsAreCountedAndLeftOutEverywhere) {
         const int item = std::stoi(one.itemId.substr(6));
         if (item < 7 && one.position == 2) {
             one.skippedTooLong = true;
-            one.correct = false;
+            one.score = 0.0;
             one.nll = 1e9;
         }
     }
@@ -172,24 +172,51 @@ TEST(CompareOutcomes, ShowsASmallEffect) {
 }
 
 TEST(CompareOutcomes, LeavesOutItemsThatEitherSideLacks) {
-    const auto baseline = outcomes(10, 1.8);
-    auto other = outcomes(12, 1.5);
+    const auto baseline = outcomes(20, 1.8);
+    auto other = outcomes(22, 1.5);
     other.erase(other.begin(), other.begin() + 3);  // item 0
     other.erase(other.begin());                     // item 1 at the begin
     other[2].skippedTooLong = true;                 // item 2
     const auto comparison = compareOutcomes(baseline, other, 3, 1);
-    EXPECT_THAT(comparison.verdict, HasSubstr("over 7 items"));
+    EXPECT_THAT(comparison.verdict, HasSubstr("over 17 items"));
     EXPECT_NEAR(comparison.nll.meanDifference, -0.3, 1e-12);
 }
 
-TEST(CompareOutcomes, HasNoVerdictOnFewerThanTwoItems) {
+TEST(CompareOutcomes, HasNoVerdictOnFewerThanTenItems) {
     const auto none = compareOutcomes(outcomes(5, 1.0), {}, 3, 1);
     EXPECT_FALSE(none.better);
     EXPECT_EQ(none.nll.pValue, 1.0);
-    EXPECT_THAT(none.verdict, StartsWith("No verdict:"));
-    EXPECT_THAT(none.verdict, HasSubstr("there are 0"));
-    EXPECT_THAT(compareOutcomes(outcomes(5, 1.0), outcomes(1, 0.1), 3, 1).verdict, HasSubstr("there is 1"));
+    EXPECT_THAT(none.verdict, StartsWith("No verdict: too few items, 0 "));
+    const auto nine = compareOutcomes(outcomes(9, 1.0), outcomes(9, 0.1), 3, 1);
+    EXPECT_THAT(nine.verdict, StartsWith("No verdict: too few items, 9 "));
+    EXPECT_FALSE(nine.better) << "however clear it looks";
+    EXPECT_TRUE(compareOutcomes(outcomes(10, 1.0), outcomes(10, 0.1), 3, 1).better);
     EXPECT_THAT(compareOutcomes(outcomes(5, 1.0), outcomes(5, 0.1), 0, 1).verdict, StartsWith("No verdict:"));
+}
+
+TEST(AccuracyByPosition, GradedScoresHaveTheirMeanAndABootstrappedInterval) {
+    std::vector<ItemOutcome> graded;
+    for (int i = 0; i < 40; ++i) {
+        ItemOutcome one = outcome("summary/" + std::to_string(i), 0, false, 1.0);
+        one.score = 0.25 + 0.01 * (i % 4);
+        graded.push_back(one);
+    }
+    const std::string label = "as given";
+    const auto result = accuracyByPosition(graded, std::span(&label, 1));
+    const PositionResult& row = result.positions.front();
+    EXPECT_NEAR(row.accuracy, 0.265, 1e-12);
+    EXPECT_EQ(row.correct, 0) << "none is wholly right";
+    EXPECT_GT(row.ciLow, 0.26) << "Wilson's interval of a proportion would be far wider";
+    EXPECT_LT(row.ciHigh, 0.27);
+}
+
+TEST(AccuracyByPosition, SaysWhereTheGoldIndexIsNotTheSameForAllItems) {
+    std::vector<ItemOutcome> outcomes{outcome("a", 0, true, 1.0), outcome("b", 0, true, 1.0)};
+    const std::string label = "end";
+    outcomes[0].goldIndex = outcomes[1].goldIndex = 4;
+    EXPECT_EQ(accuracyByPosition(outcomes, std::span(&label, 1)).positions.front().goldIndex, 4);
+    outcomes[1].goldIndex = 9;
+    EXPECT_EQ(accuracyByPosition(outcomes, std::span(&label, 1)).positions.front().goldIndex, kGoldIndexVaries);
 }
 
 TEST(CompareOutcomes, HasNoVerdictOnNumbersThatAreNone) {

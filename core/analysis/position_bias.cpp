@@ -1,0 +1,149 @@
+#include "core/analysis/position_bias.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "core/analysis/items_by_id.h"
+#include "core/analysis/statistics.h"
+#include "core/analysis/verdict.h"
+
+namespace lpes::analysis {
+
+namespace {
+
+std::vector<std::vector<bool>> completeItems(std::span<const ItemOutcome> outcomes, int numPositions) {
+    std::vector<std::vector<bool>> rows;
+    for (const auto& [id, item] : itemsById(outcomes, numPositions)) {
+        if (!isComplete(item, numPositions)) continue;
+        std::vector<bool>& row = rows.emplace_back();
+        for (const auto& [position, outcome] : item) row.push_back(outcome->correct());
+    }
+    return rows;
+}
+
+std::vector<double> accuracies(const std::vector<std::vector<bool>>& rows, std::size_t numPositions) {
+    std::vector<double> shares(numPositions);
+    if (rows.empty()) return shares;
+    for (std::size_t p = 0; p < numPositions; ++p) {
+        const auto right = std::ranges::count_if(rows, [p](const auto& row) { return row[p]; });
+        shares[p] = static_cast<double>(right) / static_cast<double>(rows.size());
+    }
+    return shares;
+}
+
+/// The curve in words, for positions in ascending order.
+std::string_view shapeOf(const std::vector<double>& scores) {
+    if (std::ranges::is_sorted(scores, std::greater<>())) return "falling towards the end";
+    if (std::ranges::is_sorted(scores)) return "rising towards the end";
+    const auto [low, high] = std::minmax_element(scores.begin() + 1, scores.end() - 1);
+    const double weakerEnd = std::min(scores.front(), scores.back());
+    if (weakerEnd > *high) return "U-shaped, weakest between the ends";
+    if (std::max(scores.front(), scores.back()) < *low) return "strongest between the ends";
+    return "of no simple shape";
+}
+
+std::string describe(const PositionBias& bias, std::span<const std::string> labels, std::span<const double> positions,
+                     const std::vector<double>& scores) {
+    if (labels.size() < 2) {
+        return fmt::format("No verdict: position bias shows between two positions or more, there {} {}",
+                           labels.size() == 1 ? "is" : "are", labels.size());
+    }
+    if (bias.items < kFewestItems) {
+        return fmt::format("No verdict: too few items, {} scored at every position where {} are needed", bias.items,
+                           kFewestItems);
+    }
+    const auto low = std::min_element(scores.begin(), scores.end());
+    const auto high = std::max_element(scores.begin(), scores.end());
+    const std::string figures =
+        fmt::format("Cochran's Q = {:.3g}, p = {:.3g}, {}, {} items", bias.test.q, bias.test.pValue,
+                    bias.test.exact ? "exact" : "by the χ² distribution", bias.items);
+    if (!bias.found) {
+        return fmt::format("No position bias found: accuracy {:.3f} to {:.3f} over {} positions ({})", *low, *high,
+                           labels.size(), figures);
+    }
+    const auto labelOf = [&](auto place) { return labels[static_cast<std::size_t>(place - scores.begin())]; };
+    const std::string shape = std::ranges::is_sorted(positions) ? fmt::format(", {}", shapeOf(scores)) : std::string();
+    return fmt::format("Position bias{}: accuracy {:.3f} at {} against {:.3f} at {} ({})", shape, *high, labelOf(high),
+                       *low, labelOf(low), figures);
+}
+
+}  // namespace
+
+std::optional<double> positionSensitivityIndex(std::span<const double> scores) {
+    const auto usable = [](double score) { return std::isfinite(score) && score >= 0.0; };
+    if (scores.empty() || !std::ranges::all_of(scores, usable)) return std::nullopt;
+    const auto [low, high] = std::ranges::minmax(scores);
+    if (!(high > 0.0)) return std::nullopt;
+    return 1.0 - low / high;
+}
+
+std::optional<double> uShapeIndex(std::span<const double> scores) {
+    if (scores.size() < 3) return std::nullopt;
+    return (scores.front() + scores.back()) / 2.0 - mean(scores.subspan(1, scores.size() - 2));
+}
+
+std::optional<double> quadraticCurvature(std::span<const double> positions, std::span<const double> scores) {
+    const std::size_t n = positions.size();
+    if (scores.size() != n || std::set<double>(positions.begin(), positions.end()).size() < 3) return std::nullopt;
+    // x² less its regression on 1 and x is orthogonal to both, so that c is the scores' share along it.
+    std::vector<double> x(n);
+    std::ranges::transform(positions, x.begin(), [](double p) { return 2.0 * p - 1.0; });
+    const double meanX = mean(x);
+    double sumSquares = 0.0, sumCubes = 0.0, meanSquare = 0.0;
+    for (const double value : x) {
+        const double centred = value - meanX;
+        meanSquare += value * value / static_cast<double>(n);
+        sumSquares += centred * centred;
+        sumCubes += centred * value * value;
+    }
+    double along = 0.0, norm = 0.0;
+    for (std::size_t i = 0; i < n; ++i) {
+        const double rest = x[i] * x[i] - meanSquare - sumCubes / sumSquares * (x[i] - meanX);
+        along += rest * scores[i];
+        norm += rest * rest;
+    }
+    return along / norm;
+}
+
+double pairwiseGap(double accuracyAB, double accuracyBA) {
+    return accuracyAB - accuracyBA;
+}
+
+RunNoise runNoise(std::span<const double> accuracies) {
+    RunNoise noise;
+    noise.runs = static_cast<std::int64_t>(accuracies.size());
+    if (accuracies.empty()) return noise;
+    noise.mean = mean(accuracies);
+    const auto [low, high] = std::ranges::minmax(accuracies);
+    noise.range = high - low;
+    double squares = 0.0;
+    for (const double accuracy : accuracies) squares += (accuracy - noise.mean) * (accuracy - noise.mean);
+    if (noise.runs > 1) noise.standardDeviation = std::sqrt(squares / static_cast<double>(noise.runs - 1));
+    return noise;
+}
+
+PositionBias positionBias(std::span<const ItemOutcome> outcomes, std::span<const std::string> positionLabels,
+                          std::span<const double> positions) {
+    const auto rows = completeItems(outcomes, static_cast<int>(positionLabels.size()));
+    const auto scores = accuracies(rows, positionLabels.size());
+    PositionBias bias;
+    bias.items = static_cast<std::int64_t>(rows.size());
+    if (!rows.empty()) {
+        const auto [low, high] = std::ranges::minmax(scores);
+        bias.gap = high - low;
+        bias.sensitivityIndex = positionSensitivityIndex(scores);
+        bias.uShape = uShapeIndex(scores);
+        bias.curvature = quadraticCurvature(positions, scores);
+        bias.test = cochranQ(rows);
+    }
+    bias.found = bias.items >= kFewestItems && bias.test.pValue < kSignificance;
+    bias.verdict = describe(bias, positionLabels, positions, scores);
+    return bias;
+}
+
+}  // namespace lpes::analysis
