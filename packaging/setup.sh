@@ -26,7 +26,8 @@ installPackages() {
   command -v dpkg-query >/dev/null || die "this script installs with apt (Debian 12 or newer); elsewhere install the packages named in README.md and set LPES_LIBTORCH"
   local wanted=(g++ cmake pkg-config ninja-build ccache git python3 python3-venv unzip ca-certificates
     libexpected-dev nlohmann-json3-dev libcli11-dev libspdlog-dev libfmt-dev libpcre2-dev libutf8proc-dev
-    libsqlitecpp-dev libsqlite3-dev zlib1g-dev libssl-dev libboost-dev libgtest-dev libgmock-dev)
+    libsqlitecpp-dev libsqlite3-dev zlib1g-dev libarchive-dev libcsv-dev libssl-dev libeigen3-dev libboost-dev
+    libgtest-dev libgmock-dev)
   if [ "$withGui" = 1 ]; then
     wanted+=(qt6-base-dev libqcustomplot-dev libgl-dev fonts-dejavu-core)
     # Debian 13 renamed the package.

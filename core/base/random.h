@@ -59,6 +59,10 @@ enum StreamPurpose : std::uint32_t {
     kStreamTests = 8,
     kStreamRouters = 9,
     kStreamTrainingText = 10,
+    kStreamDistractors = 11,
+    kStreamNeedles = 12,
+    kStreamHaystack = 13,
+    kStreamSlots = 14,
 };
 
 }  // namespace lpes

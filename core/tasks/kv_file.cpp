@@ -1,13 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <new>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "core/tasks/data_file.h"
+#include "core/tasks/json_record.h"
 #include "core/tasks/kv_hash.h"
-#include "core/tasks/kv_retrieval.h"
-#include "core/tasks/line_reader.h"
+#include "core/tasks/kv_items.h"
 
 namespace lpes::tasks {
 
@@ -17,42 +17,30 @@ using nlohmann::json;
 
 constexpr std::string_view kRecords = "ordered_kv_records";
 
-/// "kv-retrieval-75_keys.jsonl.gz" → "kv-retrieval-75_keys": ids are the same for the compressed and the plain file.
-std::string dataSetName(const std::filesystem::path& path) {
-    std::filesystem::path name = path.filename();
-    if (name.extension() == ".gz") name = name.stem();
-    if (name.extension() == ".jsonl") name = name.stem();
-    return name.string();
-}
-
 /// What a line must hold, checked in the order in which a reader of the file would look.
 class RecordParser {
   public:
-    RecordParser(std::string where, std::optional<int> pairs) : m_where(std::move(where)), m_pairs(pairs) {}
+    RecordParser(const JsonRecord& record, std::optional<int> pairs) : m_record(record), m_pairs(pairs) {}
 
     /// `records` becomes the number of records in the line, before any cut.
-    Result<KvItem> parse(const std::string& line, std::size_t& records) const {
-        json object;
-        try {
-            object = json::parse(line);
-        } catch (const json::exception& error) {
-            return refuse("is not valid JSON; the file may be incomplete", error.what());
-        }
-        if (!object.is_object()) return refuse("is not a JSON object");
-        auto pairsOfLine = readRecords(object);
+    Result<KvItem> parse(std::size_t& records) const {
+        auto pairsOfLine = readRecords();
         if (!pairsOfLine) return fail(pairsOfLine.error());
         records = pairsOfLine->size();
-        const auto key = readText(object, "key");
+        // The benchmark refuses an empty key.
+        const auto key = m_record.filled("key");
         if (!key) return fail(key.error());
-        const auto value = readText(object, "value");
+        // An empty value would count as found in every answer.
+        const auto value = m_record.filled("value");
         if (!value) return fail(value.error());
 
         const auto gold = std::find_if(pairsOfLine->begin(), pairsOfLine->end(),
                                        [&](const auto& pair) { return pair.first == *key; });
-        if (gold == pairsOfLine->end()) return refuse(fmt::format("key '{}' is not among '{}'", *key, kRecords));
+        if (gold == pairsOfLine->end())
+            return m_record.refuse(fmt::format("key '{}' is not among '{}'", *key, kRecords));
         if (gold->second != *value) {
-            return refuse(fmt::format("value '{}' differs from '{}', which '{}' has for key '{}'", *value, gold->second,
-                                      kRecords, *key));
+            return m_record.refuse(fmt::format("value '{}' differs from '{}', which '{}' has for key '{}'", *value,
+                                               gold->second, kRecords, *key));
         }
         KvItem item;
         item.gold = std::move(*gold);
@@ -60,7 +48,7 @@ class RecordParser {
         if (m_pairs) {
             const auto kept = static_cast<std::size_t>(*m_pairs - 1);
             if (pairsOfLine->size() < kept) {
-                return refuse(
+                return m_record.refuse(
                     fmt::format("'{}' has {} records, fewer than the {} pairs asked for", kRecords, records, *m_pairs));
             }
             pairsOfLine->resize(kept);
@@ -70,94 +58,77 @@ class RecordParser {
         return item;
     }
 
-    tl::unexpected<Error> refuse(const std::string& what, std::string detail = {}) const {
-        return fail(ErrorCode::BadInput, m_where + " " + what, std::move(detail));
-    }
-
   private:
     using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-    Result<Pairs> readRecords(const json& object) const {
-        const auto found = object.find(kRecords);
-        if (found == object.end()) return refuse(fmt::format("lacks the field '{}'", kRecords));
-        if (!found->is_array()) return refuse(fmt::format("'{}' is not an array", kRecords));
-        if (found->size() < 2) {
-            return refuse(fmt::format("'{}' has {} records; at least 2 are needed", kRecords, found->size()));
+    Result<Pairs> readRecords() const {
+        const auto found = m_record.array(kRecords);
+        if (!found) return fail(found.error());
+        const json& array = **found;
+        if (array.size() < 2) {
+            return m_record.refuse(fmt::format("'{}' has {} records; at least 2 are needed", kRecords, array.size()));
         }
         Pairs pairs;
         std::unordered_map<std::string, std::size_t> seen;
-        for (std::size_t i = 0; i < found->size(); ++i) {
-            const json& record = (*found)[i];
+        for (std::size_t i = 0; i < array.size(); ++i) {
+            const json& record = array[i];
             if (!record.is_array() || record.size() != 2 || !record[0].is_string() || !record[1].is_string()) {
-                return refuse(fmt::format("'{}[{}]' is not a pair of texts [key, value]", kRecords, i));
+                return m_record.refuse(fmt::format("'{}[{}]' is not a pair of texts [key, value]", kRecords, i));
             }
             pairs.emplace_back(record[0].get<std::string>(), record[1].get<std::string>());
             const auto [other, isNew] = seen.emplace(pairs.back().first, i);
             if (!isNew) {
-                return refuse(fmt::format("'{}[{}]' and '{}[{}]' have the same key '{}'", kRecords, other->second,
-                                          kRecords, i, other->first));
+                return m_record.refuse(fmt::format("'{}[{}]' and '{}[{}]' have the same key '{}'", kRecords,
+                                                   other->second, kRecords, i, other->first));
             }
         }
         return pairs;
     }
 
-    Result<std::string> readText(const json& object, std::string_view field) const {
-        const auto found = object.find(field);
-        if (found == object.end()) return refuse(fmt::format("lacks the field '{}'", field));
-        if (!found->is_string()) return refuse(fmt::format("'{}' is not a text", field));
-        auto text = found->get<std::string>();
-        // The benchmark refuses an empty key; an empty value would count as found in every answer.
-        if (text.empty()) return refuse(fmt::format("'{}' is empty", field));
-        return text;
-    }
-
-    std::string m_where;
+    const JsonRecord& m_record;
     std::optional<int> m_pairs;
 };
 
 }  // namespace
 
-Result<KvDataset> readKvFile(const std::filesystem::path& path, std::optional<int> pairs,
-                             std::optional<std::int64_t> limit) try {
+Result<void> readKvItems(const std::filesystem::path& path, std::optional<int> pairs, std::optional<std::int64_t> limit,
+                         const std::function<Result<void>(KvItem&& item)>& take) {
     if (pairs && *pairs < 2) {
         return fail(ErrorCode::Usage, fmt::format("a prompt needs at least 2 pairs, {} was asked for", *pairs));
     }
-    if (limit && *limit < 1) {
-        return fail(ErrorCode::Usage, fmt::format("at least 1 item is needed, the limit is {}", *limit));
-    }
-    auto reader = LineReader::open(path);
-    if (!reader) return fail(reader.error());
+    const std::string name = dataSetName(path);
+    std::int64_t index = 0;
+    std::size_t recordsOfFirst = 0;
+    const auto lines = forEachLine(path, limit, [&](const std::string& line, const std::string& where) -> Result<void> {
+        auto record = JsonRecord::parse(where, line);
+        if (!record) return fail(record.error());
+        std::size_t records = 0;
+        auto item = RecordParser(*record, pairs).parse(records);
+        if (!item) return fail(item.error());
+        if (index == 0) recordsOfFirst = records;
+        if (records != recordsOfFirst) {
+            return record->refuse(fmt::format("'{}' has {} records, line 1 has {}; all lines need the same number",
+                                              kRecords, records, recordsOfFirst));
+        }
+        item->id = fmt::format("{}/{}", name, index++);
+        return take(std::move(*item));
+    });
+    if (!lines) return fail(lines.error());
+    return {};
+}
 
+Result<KvDataset> readKvFile(const std::filesystem::path& path, std::optional<int> pairs,
+                             std::optional<std::int64_t> limit) {
     KvDataset dataset;
     dataset.name = dataSetName(path);
-    std::size_t recordsOfFirst = 0;
-    std::string line;
-    while (!limit || static_cast<std::int64_t>(dataset.items.size()) < *limit) {
-        const auto more = reader->next(line);
-        if (!more) return fail(more.error());
-        if (!*more) break;
-        const RecordParser parser(fmt::format("'{}', line {}:", path.string(), reader->lineNumber()), pairs);
-        std::size_t records = 0;
-        auto item = parser.parse(line, records);
-        if (!item) return fail(item.error());
-        if (dataset.items.empty()) recordsOfFirst = records;
-        if (records != recordsOfFirst) {
-            return parser.refuse(fmt::format("'{}' has {} records, line 1 has {}; all lines need the same number",
-                                             kRecords, records, recordsOfFirst));
-        }
-        item->id = fmt::format("{}/{}", dataset.name, dataset.items.size());
-        dataset.items.push_back(std::move(*item));
-    }
-    if (dataset.items.empty()) {
-        return fail(ErrorCode::BadInput,
-                    fmt::format("'{}' is empty; a key-value file has one JSON object a line", path.string()));
-    }
+    const auto read = readKvItems(path, pairs, limit, [&](KvItem&& item) -> Result<void> {
+        dataset.items.push_back(std::move(item));
+        return {};
+    });
+    if (!read) return fail(read.error());
     dataset.pairs = static_cast<int>(dataset.items.front().distractors.size() + 1);
     dataset.hash = hashOfItems(dataset.items);
     return dataset;
-} catch (const std::bad_alloc&) {
-    return fail(ErrorCode::OutOfMemory,
-                fmt::format("not enough memory for the items of '{}'; set a limit or fewer pairs", path.string()));
 }
 
 }  // namespace lpes::tasks

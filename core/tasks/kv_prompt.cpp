@@ -1,10 +1,8 @@
-#include <utf8proc.h>
-
-#include <algorithm>
 #include <cassert>
 
 #include "core/base/checksum.h"
 #include "core/tasks/kv_retrieval.h"
+#include "core/tasks/python_text.h"
 
 namespace lpes::tasks {
 
@@ -16,35 +14,6 @@ constexpr std::string_view kInstruction =
 constexpr std::string_view kBeforeKey = "\n\nKey: \"";
 constexpr std::string_view kAfterKey = "\"\nCorresponding value:";
 constexpr std::size_t kBlankLine = 2;  // "\n\n" ahead of the question
-
-/// Lower case as the benchmark's Python does it (str.lower), code point by code point. A final sigma counts as any
-/// other sigma, so that a value is found whatever follows it. Bytes that are no UTF-8 stay as they are.
-std::string lowerCase(std::string_view text) {
-    std::string out;
-    out.reserve(text.size());
-    while (!text.empty()) {
-        utf8proc_int32_t code = -1;
-        const auto size = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                                           static_cast<utf8proc_ssize_t>(text.size()), &code);
-        if (size <= 0) {
-            out += text.front();
-            text.remove_prefix(1);
-            continue;
-        }
-        constexpr utf8proc_int32_t kCapitalDottedI = 0x130, kFinalSigma = 0x3c2, kSigma = 0x3c3;
-        if (code == kCapitalDottedI) {
-            out += "i\u0307";  // the one letter whose lower case takes two code points
-        } else {
-            code = utf8proc_tolower(code);
-            if (code == kFinalSigma) code = kSigma;
-            utf8proc_uint8_t bytes[4];
-            const auto written = utf8proc_encode_char(code, bytes);
-            out.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(written));
-        }
-        text.remove_prefix(static_cast<std::size_t>(size));
-    }
-    return out;
-}
 
 }  // namespace
 
@@ -82,12 +51,25 @@ RenderedPrompt renderKvPrompt(const KvItem& item, int goldIndex) {
     return rendered;
 }
 
-std::string kvTemplateHash() {
-    // A prompt whose every part is known stands for the template: whatever changes in the text changes the hash.
+namespace {
+
+/// A prompt whose every part is known stands for the template: whatever changes in the text changes the hash.
+RenderedPrompt renderedTemplate() {
     KvItem item;
     item.gold = {"{gold_key}", "{gold_value}"};
     item.distractors = {{"{key_1}", "{value_1}"}, {"{key_2}", "{value_2}"}};
-    const RenderedPrompt rendered = renderKvPrompt(item, 1);
+    return renderKvPrompt(item, 1);
+}
+
+}  // namespace
+
+std::string kvTemplateText() {
+    const RenderedPrompt rendered = renderedTemplate();
+    return rendered.prompt + rendered.answer;
+}
+
+std::string kvTemplateHash() {
+    const RenderedPrompt rendered = renderedTemplate();
     Sha256 hash;
     hash.add(rendered.prompt);
     hash.add(std::string_view("\0", 1));
@@ -96,7 +78,7 @@ std::string kvTemplateHash() {
 }
 
 bool kvGeneratedCorrect(std::string_view generated, std::string_view value) {
-    return lowerCase(generated).find(lowerCase(value)) != std::string::npos;
+    return containsIgnoringCase(generated, value);
 }
 
 }  // namespace lpes::tasks

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/tasks/prompt.h"
 
 namespace lpes::tasks {
 
@@ -28,34 +29,31 @@ struct KvDataset {
     std::vector<KvItem> items;
 };
 
-/// Byte range in a prompt.
-struct ByteSpan {
-    std::size_t begin = 0, end = 0;
-};
-
 /// A prompt with its answer, as methods.md §2 and §3.1 define them.
 struct RenderedPrompt {
     std::string prompt;
-    std::string answer;               ///< ` "value"`, tokenized apart from the prompt
-    std::string value;                ///< what a generated answer must contain
+    std::string answer;  ///< ` "value"`, tokenized apart from the prompt
+    std::string value;   ///< what a generated answer must contain
     int goldIndex = 0;
-    std::vector<ByteSpan> records;    ///< `"key": "value"` of every pair, in prompt order
-    ByteSpan instruction;             ///< up to the first record
-    ByteSpan question;                ///< from `Key:` to the end
+    std::vector<ByteSpan> records;  ///< `"key": "value"` of every pair, in prompt order
+    ByteSpan instruction;           ///< up to the first record
+    ByteSpan question;              ///< from `Key:` to the end
 };
 
 /// The official prompt of nelson-liu/lost-in-the-middle: instruction, JSON-like block with the gold pair at goldIndex,
 /// `Key: "…"`, `Corresponding value:`. Keys and values are written as they are. 0 ≤ goldIndex ≤ distractors.
 [[nodiscard]] RenderedPrompt renderKvPrompt(const KvItem& item, int goldIndex);
 
+/// The prompt template with placeholders, and the answer behind it.
+[[nodiscard]] std::string kvTemplateText();
 /// Hash of the prompt template, stored with every run.
 [[nodiscard]] std::string kvTemplateHash();
 
 /// Score of the benchmark on a generated text: the value occurs in it, both lower-cased (whole text).
 [[nodiscard]] bool kvGeneratedCorrect(std::string_view generated, std::string_view value);
 
-/// Reads the official file (.jsonl or .jsonl.gz), line by line. With `pairs` the item is cut down: the gold pair is taken
-/// out, the first pairs−1 others are kept (methods.md §3.1). `limit`: at most that many items, in file order.
+/// Reads the official file (.jsonl or .jsonl.gz), line by line. With `pairs` the item is cut down: the gold pair is
+/// taken out, the first pairs−1 others are kept (methods.md §3.1). `limit`: at most that many items, in file order.
 /// BadInput with file, line and field for malformed JSON, a missing field, a key that is not among the records, records
 /// of unequal number between lines, fewer records than `pairs`, an empty file, a damaged gzip stream.
 [[nodiscard]] Result<KvDataset> readKvFile(const std::filesystem::path& path, std::optional<int> pairs,
@@ -76,13 +74,5 @@ struct KeyKind {
 
 /// The bundled word list (resources/demo/common-words.txt).
 [[nodiscard]] const std::vector<std::string>& commonWords();
-
-/// Item ids for the three uses of a search, disjoint, by a seeded shuffle (methods.md §2).
-struct Splits {
-    std::vector<std::string> search, select, report;
-};
-/// `reportCount` unset: all the rest. Usage when there are too few items (names the numbers).
-[[nodiscard]] Result<Splits> makeSplits(const KvDataset& dataset, int searchCount, int selectCount,
-                                        std::optional<int> reportCount, std::uint64_t seed);
 
 }  // namespace lpes::tasks

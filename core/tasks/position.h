@@ -20,8 +20,8 @@ struct PositionSpec {
     [[nodiscard]] Result<int> goldIndex(int records) const;
 };
 
-/// "begin,middle,end", "0,25,50,75,100", "every:10", "#0,#4,#9", mixed. Usage for anything else, for a percentage outside
-/// 0 … 100 and for a position that is named twice.
+/// "begin,middle,end", "0,25,50,75,100", "every:10", "#0,#4,#9", mixed. Usage for anything else, for a percentage
+/// outside 0 … 100 and for a position that is named twice.
 [[nodiscard]] Result<std::vector<PositionSpec>> parsePositions(const std::string& text);
 
 }  // namespace lpes::tasks

@@ -12,6 +12,7 @@ double ScoreKind::score(double accuracy, double meanNll) const {
     switch (kind) {
         case Kind::Strict:
         case Kind::Generate:
+        case Kind::Choice:
             return accuracy;
         case Kind::Nll:
             return -meanNll;
@@ -24,6 +25,7 @@ double ScoreKind::score(double accuracy, double meanNll) const {
 Result<ScoreKind> parseScoreKind(const std::string& text) {
     if (text == "strict") return ScoreKind{ScoreKind::Kind::Strict, 0.0, text};
     if (text == "generate") return ScoreKind{ScoreKind::Kind::Generate, 0.0, text};
+    if (text == "choice") return ScoreKind{ScoreKind::Kind::Choice, 0.0, text};
     if (text == "nll") return ScoreKind{ScoreKind::Kind::Nll, 0.0, text};
     constexpr std::string_view kBlend = "blend:";
     if (text.starts_with(kBlend)) {
@@ -38,7 +40,7 @@ Result<ScoreKind> parseScoreKind(const std::string& text) {
             fmt::format("score '{}' is not understood; blend:W takes a weight of 0 or more, such as blend:0.2", text));
     }
     return fail(ErrorCode::Usage,
-                fmt::format("score '{}' is not understood; use strict, generate, nll or blend:W", text));
+                fmt::format("score '{}' is not understood; use strict, generate, choice, nll or blend:W", text));
 }
 
 }  // namespace lpes::tasks

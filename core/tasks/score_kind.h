@@ -6,9 +6,9 @@
 
 namespace lpes::tasks {
 
-/// How an item counts (cli.md, Scores): strict, generate, nll, blend:W.
+/// How an item counts (cli.md, Scores): strict, generate, choice, nll, blend:W.
 struct ScoreKind {
-    enum class Kind { Strict, Generate, Nll, Blend } kind = Kind::Strict;
+    enum class Kind { Strict, Generate, Choice, Nll, Blend } kind = Kind::Strict;
     double blendWeight = 0.0;
     std::string text;
 

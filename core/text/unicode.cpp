@@ -95,13 +95,22 @@ bool isPunctuation(char32_t c) {
     }
 }
 
-bool isWordCharacter(char32_t c) {
+bool isLetter(char32_t c) {
     switch (categoryOf(c)) {
         case UTF8PROC_CATEGORY_LU:
         case UTF8PROC_CATEGORY_LL:
         case UTF8PROC_CATEGORY_LT:
         case UTF8PROC_CATEGORY_LM:
         case UTF8PROC_CATEGORY_LO:
+            return true;
+        default:
+            return isNewLetter(c);
+    }
+}
+
+bool isWordCharacter(char32_t c) {
+    if (isLetter(c)) return true;
+    switch (categoryOf(c)) {
         case UTF8PROC_CATEGORY_MN:
         case UTF8PROC_CATEGORY_MC:
         case UTF8PROC_CATEGORY_ME:
@@ -116,7 +125,7 @@ bool isWordCharacter(char32_t c) {
     // Circled and squared letters are symbols (So), and yet Alphabetic.
     const bool letterSymbol = (c >= 0x24B6 && c <= 0x24E9) || (c >= 0x1F130 && c <= 0x1F149) ||
                               (c >= 0x1F150 && c <= 0x1F169) || (c >= 0x1F170 && c <= 0x1F189);
-    return joiner || letterSymbol || isNewLetter(c) || isNewMark(c) || isNewNumber(c);
+    return joiner || letterSymbol || isNewMark(c) || isNewNumber(c);
 }
 
 }  // namespace lpes::text

@@ -26,6 +26,7 @@ void appendUtf8(std::string& out, char32_t codePoint);
 
 /// Unicode White_Space. PCRE2's \s also holds U+180E, which is not.
 [[nodiscard]] bool isWhiteSpace(char32_t codePoint);
+[[nodiscard]] bool isLetter(char32_t codePoint);  ///< general category L
 /// General categories Nd, Nl, No: Rust's char::is_numeric, which is what the Digits step asks.
 [[nodiscard]] bool isNumeric(char32_t codePoint);
 /// ASCII punctuation and symbols, and general category P: what the Punctuation step asks.

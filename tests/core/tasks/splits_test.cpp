@@ -6,20 +6,22 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "core/tasks/kv_retrieval.h"
+#include "core/tasks/splits.h"
 
 namespace lpes::tasks {
 namespace {
 
 using ::testing::HasSubstr;
 
-KvDataset dataSet(int count) {
-    return generateKv(parseKeyKind("hex:8").value(), 2, count, 1, {}).value();
+std::vector<std::string> dataSet(int count) {
+    std::vector<std::string> ids;
+    for (int i = 0; i < count; ++i) ids.push_back("hex:8/" + std::to_string(i));
+    return ids;
 }
 
 TEST(Splits, AreDisjointAndComplete) {
-    const KvDataset data = dataSet(30);
-    const auto splits = makeSplits(data, 10, 5, std::nullopt, 7);
+    const auto data = dataSet(30);
+    const auto splits = makeSplits(data, "numbers", 10, 5, std::nullopt, 7);
     ASSERT_TRUE(splits);
     EXPECT_EQ(splits->search.size(), 10u);
     EXPECT_EQ(splits->select.size(), 5u);
@@ -27,14 +29,14 @@ TEST(Splits, AreDisjointAndComplete) {
     std::set<std::string> all;
     for (const auto* part : {&splits->search, &splits->select, &splits->report}) all.insert(part->begin(), part->end());
     EXPECT_EQ(all.size(), 30u);
-    for (const KvItem& item : data.items) EXPECT_TRUE(all.contains(item.id));
+    for (const std::string& id : data) EXPECT_TRUE(all.contains(id));
 }
 
 TEST(Splits, DependOnTheSeedAlone) {
-    const KvDataset data = dataSet(30);
-    const auto first = makeSplits(data, 10, 5, 10, 7).value();
-    const auto again = makeSplits(data, 10, 5, 10, 7).value();
-    const auto other = makeSplits(data, 10, 5, 10, 8).value();
+    const auto data = dataSet(30);
+    const auto first = makeSplits(data, "numbers", 10, 5, 10, 7).value();
+    const auto again = makeSplits(data, "numbers", 10, 5, 10, 7).value();
+    const auto other = makeSplits(data, "numbers", 10, 5, 10, 8).value();
     EXPECT_EQ(first.search, again.search);
     EXPECT_EQ(first.report, again.report);
     EXPECT_NE(first.search, other.search);
@@ -45,29 +47,31 @@ TEST(Splits, DependOnTheSeedAlone) {
 TEST(Splits, KeepTheirItems) {
     std::ifstream file(LPES_TEST_DATA "/golden/kv_items.json");
     const auto expected = nlohmann::json::parse(file).at("splits");
-    const auto splits = makeSplits(dataSet(30), 10, 5, std::nullopt, expected.at("seed")).value();
+    const auto splits = makeSplits(dataSet(30), "numbers", 10, 5, std::nullopt, expected.at("seed")).value();
     EXPECT_EQ(splits.search, expected.at("search").get<std::vector<std::string>>());
     EXPECT_EQ(splits.select, expected.at("select").get<std::vector<std::string>>());
     EXPECT_EQ(splits.report, expected.at("report").get<std::vector<std::string>>());
 }
 
 TEST(Splits, AskingForAnotherReportDoesNotMoveTheSearchItems) {
-    const KvDataset data = dataSet(30);
-    EXPECT_EQ(makeSplits(data, 10, 5, 3, 7).value().search, makeSplits(data, 10, 5, std::nullopt, 7).value().search);
+    const auto data = dataSet(30);
+    EXPECT_EQ(makeSplits(data, "numbers", 10, 5, 3, 7).value().search,
+              makeSplits(data, "numbers", 10, 5, std::nullopt, 7).value().search);
 }
 
 TEST(Splits, NameTheNumbersWhenItemsAreTooFew) {
-    const KvDataset data = dataSet(30);
-    EXPECT_TRUE(makeSplits(data, 10, 10, 10, 7));
-    const auto splits = makeSplits(data, 10, 10, 11, 7);
+    const auto data = dataSet(30);
+    EXPECT_TRUE(makeSplits(data, "numbers", 10, 10, 10, 7));
+    const auto splits = makeSplits(data, "numbers", 10, 10, 11, 7);
     ASSERT_FALSE(splits);
     EXPECT_EQ(splits.error().code, ErrorCode::Usage);
     EXPECT_THAT(splits.error().message, HasSubstr("30 items"));
     EXPECT_THAT(splits.error().message, HasSubstr("11"));
-    EXPECT_FALSE(makeSplits(data, 15, 15, std::nullopt, 7)) << "nothing is left for the report";
-    EXPECT_FALSE(makeSplits(data, 2'000'000'000, 2'000'000'000, 2'000'000'000, 7)) << "the sum must not wrap";
-    EXPECT_FALSE(makeSplits(data, -1, 5, 5, 7));
-    EXPECT_FALSE(makeSplits(data, 5, 5, -1, 7));
+    EXPECT_FALSE(makeSplits(data, "numbers", 15, 15, std::nullopt, 7)) << "nothing is left for the report";
+    EXPECT_FALSE(makeSplits(data, "numbers", 2'000'000'000, 2'000'000'000, 2'000'000'000, 7))
+        << "the sum must not wrap";
+    EXPECT_FALSE(makeSplits(data, "numbers", -1, 5, 5, 7));
+    EXPECT_FALSE(makeSplits(data, "numbers", 5, 5, -1, 7));
 }
 
 }  // namespace

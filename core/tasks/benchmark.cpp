@@ -1,0 +1,80 @@
+#include "core/tasks/benchmark.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace lpes::tasks {
+
+namespace {
+
+constexpr std::string_view kTasks =
+    "kv, mdqa, mdqa-random, zeroscrolls:NAME, leval:NAME, mmlu, ceval, niah, jsonl (your own file)";
+
+/// The options that a task may have beside --limit.
+struct TaskOptions {
+    std::string_view task;
+    std::string_view options;
+};
+constexpr std::array kOptions{
+    TaskOptions{"kv", " data pairs keys "},
+    TaskOptions{"mdqa", " data docs "},
+    TaskOptions{"mdqa-random", " data docs "},
+    TaskOptions{"niah", " data niah "},
+    TaskOptions{"jsonl", " data "},
+    TaskOptions{"mmlu", " data shots subjects "},
+    TaskOptions{"ceval", " data shots subjects "},
+    TaskOptions{"zeroscrolls", " data "},
+    TaskOptions{"leval", " data "},
+};
+
+/// Usage for an option that the task does not have: it would be ignored.
+Result<void> checkOptions(const BenchmarkSpec& spec, std::string_view known) {
+    const auto check = [&](bool given, std::string_view option) -> Result<void> {
+        if (!given || known.find(fmt::format(" {} ", option)) != std::string_view::npos) return {};
+        return fail(ErrorCode::Usage,
+                    fmt::format("task '{}' has no option --{}; leave it out", spec.task,
+                                option == "niah" ? "haystack, --length, --needle-keys and the like" : option));
+    };
+    for (const auto& [given, option] :
+         std::initializer_list<std::pair<bool, std::string_view>>{{spec.data.has_value(), "data"},
+                                                                  {spec.pairs.has_value(), "pairs"},
+                                                                  {spec.keys.has_value(), "keys"},
+                                                                  {spec.docs.has_value(), "docs"},
+                                                                  {spec.shots.has_value(), "shots"},
+                                                                  {spec.subjects.has_value(), "subjects"},
+                                                                  {spec.niah != NiahSpec{}, "niah"}}) {
+        if (auto checked = check(given, option); !checked) return checked;
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Benchmark>> openBenchmark(const BenchmarkSpec& spec, const text::Tokenizer* tokenizer) {
+    const std::size_t colon = spec.task.find(':');
+    const std::string family = spec.task.substr(0, colon);
+    const auto options =
+        std::find_if(kOptions.begin(), kOptions.end(), [&](const TaskOptions& known) { return known.task == family; });
+    const bool named = family == "zeroscrolls" || family == "leval";
+    if (options == kOptions.end() || named != (colon != std::string::npos)) {
+        return fail(ErrorCode::Usage, fmt::format("unknown task '{}'; the tasks are {}", spec.task, kTasks));
+    }
+    if (auto checked = checkOptions(spec, options->options); !checked) return fail(checked.error());
+
+    if (family == "kv") return openKv(spec);
+    if (family == "mdqa") return openMdqa(spec);
+    if (family == "mdqa-random") return openMdqaRandom(spec);
+    if (family == "jsonl") return openJsonl(spec);
+    if (family == "niah") {
+        if (tokenizer != nullptr) return openNiah(spec, *tokenizer);
+        return fail(ErrorCode::Usage, "task 'niah' counts its text in a model's tokens; name a model");
+    }
+    if (family == "zeroscrolls") return openZeroScrolls(spec);
+    if (family == "leval") return openLEval(spec);
+    return family == "mmlu" ? openMmlu(spec) : openCEval(spec);
+}
+
+}  // namespace lpes::tasks

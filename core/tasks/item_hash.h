@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/base/checksum.h"
+
+namespace lpes::tasks {
+
+/// SHA-256 over the parts of items. Every text enters with its length ahead of it, so that no two data sets share their
+/// bytes.
+class ItemHash {
+  public:
+    void addNumber(std::uint64_t number);  ///< 8 bytes, little endian
+    void addText(std::string_view text);
+    /// Once, at the end.
+    [[nodiscard]] std::string hex() { return m_hash.hex(); }
+
+  private:
+    Sha256 m_hash;
+};
+
+}  // namespace lpes::tasks

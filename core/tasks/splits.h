@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace lpes::tasks {
+
+/// Item ids for the three uses of a search, disjoint, by a seeded shuffle (methods.md §2).
+struct Splits {
+    std::vector<std::string> search, select, report;
+};
+/// `ids` are all items of the data set `name`, in their order. `reportCount` unset: all the rest. Usage when there are
+/// too few items (names the numbers).
+[[nodiscard]] Result<Splits> makeSplits(std::vector<std::string> ids, const std::string& name, int searchCount,
+                                        int selectCount, std::optional<int> reportCount, std::uint64_t seed);
+
+}  // namespace lpes::tasks
