@@ -93,12 +93,7 @@ void addCompare(CLI::App& app, Action& action) {
              "Methods joined by ';'; the others are compared with the first: 'baseline;pi:1.5;lpes:FILE'",
              toMethods(state->settings.methods))
         ->required();
-    state->flags.add(
-        "--score", "SCORE",
-        "What counts: strict (every answer token is the likeliest), generate (the benchmark's rule on "
-        "generated text), choice (the likeliest of the choices), nll or blend:W; auto: the benchmark's own "
-        "[auto]",
-        toOptionalText(state->settings.score));
+    addScoreOption(state->flags, state->settings.score);
     addGuardrailOptions(state->flags, state->settings.guardrail);
     state->flags.add("--seed", "N", "Of the paired tests' resamples [1]",
                      toNumber<std::uint64_t>(state->settings.seed));

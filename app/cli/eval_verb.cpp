@@ -37,12 +37,7 @@ void addEvalVerb(CLI::App& app, Action& action) {
     addComputeOptions(state->flags, state->settings.compute);
     addTaskOptions(state->flags, state->settings.task);
     addMethodOptions(state->flags, state->settings.method);
-    state->flags.add(
-        "--score", "SCORE",
-        "What counts: strict (every answer token is the likeliest), generate (the benchmark's rule on "
-        "generated text), choice (the likeliest of the choices), nll or blend:W; auto: the benchmark's own "
-        "[auto]",
-        toOptionalText(state->settings.score));
+    addScoreOption(state->flags, state->settings.score);
     state->flags.add("--agreement", "N",
                      "Generate an answer for the first N items beside teacher forcing, and say how often both scores "
                      "agree; with --score generate it is said of all [0]",

@@ -186,6 +186,13 @@ void addTaskOptions(SettingFlags& flags, studies::TaskSpec& task) {
     add("--needle-value-kind", "KIND", "niah: words, numbers or uuids [numbers]", toText(task.niah.valueKind));
 }
 
+void addScoreOption(SettingFlags& flags, std::optional<std::string>& score) {
+    flags.add("--score", "SCORE",
+              "What counts: strict (every answer token is the likeliest), generate (the benchmark's rule on generated "
+              "text), choice (the likeliest of the choices), nll or blend:W; auto: the benchmark's own [auto]",
+              toOptionalText(score));
+}
+
 void addGuardrailOptions(SettingFlags& flags, studies::GuardrailSettings& guardrail) {
     const auto add = [&](const char* name, const char* placeholder, const char* help, SettingFlags::Setter setter) {
         flags.add(name, placeholder, help, std::move(setter))->group("Guardrail");

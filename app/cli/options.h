@@ -36,6 +36,9 @@ void addWorkersOption(SettingFlags& flags, studies::ComputeSettings& compute);
 /// --task, --data, --positions and everything else that says which items are asked, and how.
 void addTaskOptions(SettingFlags& flags, studies::TaskSpec& task);
 
+/// --score of the verbs that evaluate.
+void addScoreOption(SettingFlags& flags, std::optional<std::string>& score);
+
 /// --guardrail, --guardrail-mmlu, --guardrail-ceval.
 void addGuardrailOptions(SettingFlags& flags, studies::GuardrailSettings& guardrail);
 

@@ -76,9 +76,8 @@ Result<int> conductStudy(const RunVerb& verb, const StudyWork& work, const Study
                                   : verb.profileOut.string());
     }
     auto printed = printAnswer(verb.output, outcome->result, answer);
-    const int failedParts = outcome->result.value("failed", 0);
-    if (!finished && outcome->result.value("end_reason", "") == "failed benchmarks") {
-        printMessage(fmt::format("lpes: {} of the benchmarks failed, the others are stored; {}", failedParts,
+    if (!finished && outcome->failedParts > 0) {
+        printMessage(fmt::format("lpes: {} of the benchmarks failed, the others are stored; {}", outcome->failedParts,
                                  resumeHint(verb, outcome->runId)));
         return exitCode(ErrorCode::Failed);
     }

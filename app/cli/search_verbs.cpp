@@ -64,14 +64,6 @@ struct Search {
     }
 };
 
-/// A suite takes its benchmarks up itself.
-bool isPartOfSuite(const store::RunRow& run) {
-    const auto settings = nlohmann::json::parse(run.settingsJson, nullptr, false);
-    if (!settings.is_object()) return false;
-    const auto part = settings.find("part_of");
-    return part != settings.end() && part->is_object() && part->contains("value") && !part->at("value").is_null();
-}
-
 struct Resume {
     explicit Resume(CLI::App& app) : flags(app) {}
     SettingFlags flags;
@@ -88,7 +80,7 @@ struct Resume {
         if (!runs) return fail(runs.error());
         for (const store::RunRow& run : *runs) {
             const bool kind = run.kind == "search" || run.kind == "compare" || run.kind == "suite";
-            if (kind && run.state != store::RunState::Finished && !isPartOfSuite(run)) return run;
+            if (kind && run.state != store::RunState::Finished && !studies::isPartOfSuite(run)) return run;
         }
         // Nothing is left to resume: what the newest search says about that is the answer.
         return (*reader)->lastRun("search");

@@ -21,11 +21,8 @@ constexpr double kStartY = 0.3, kStartX = 0.15;
 /// back, and what is learnt is the point that was evaluated. The mean starts at the line s = 1.
 class CmaEs : public Optimizer {
   public:
-    CmaEs(const SearchSettings& settings, int numLayers) : m_settings(settings), m_numLayers(numLayers) {
-        const int size = curveSize(settings, numLayers);
-        for (int group = 0; group < settings.groups.count(); ++group) {
-            for (int k = 0; k < size; ++k) m_line.push_back({static_cast<double>(k) / (size - 1), 1.0});
-        }
+    CmaEs(const SearchSettings& settings, int numLayers)
+        : m_settings(settings), m_numLayers(numLayers), m_line(levelGenome(settings, numLayers, 1.0)) {
         repair(settings, m_line);
         m_mean = variables(m_line);
         const auto n = m_mean.size();
@@ -36,12 +33,9 @@ class CmaEs : public Optimizer {
         m_pathSigma = m_pathC;
     }
 
-    [[nodiscard]] int candidates(int generation) const override {
-        return generation == 0 ? m_settings.population : m_settings.population - (m_settings.population + 1) / 2;
-    }
+    [[nodiscard]] int candidates(int generation) const override { return populationCandidates(m_settings, generation); }
     [[nodiscard]] RandomStream stream(int generation, int index) const override {
-        return {m_settings.seed, generation == 0 ? kStreamInitialPopulation : kStreamBreeding,
-                static_cast<std::uint32_t>(generation), static_cast<std::uint32_t>(index)};
+        return candidateStream(m_settings, generation, index);
     }
     [[nodiscard]] Proposal propose(int generation, int index, RandomStream& random) override {
         // The model as it is belongs to every search.

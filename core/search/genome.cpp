@@ -44,6 +44,12 @@ bool xIsGene(const SearchSettings& settings, int numLayers, int point) {
     return settings.curve != curve::CurveKind::Free && own > 0 && own < size - 1;
 }
 
+Genome levelGenome(const SearchSettings& settings, int numLayers, double y) {
+    Genome curve = line(curveSize(settings, numLayers), y, y);
+    for (curve::ControlPoint& point : curve) point.y = y;  // without the line's rounding
+    return repeated(curve, settings.groups.count());
+}
+
 std::vector<Genome> knownGenomes(const SearchSettings& settings, int numLayers) {
     const int size = curveSize(settings, numLayers);
     std::vector<Genome> genomes{line(size, 1.0, 1.0), line(size, kUniformScale, kUniformScale),

@@ -18,6 +18,9 @@ using Genome = std::vector<curve::ControlPoint>;
 /// True for the points of a genome whose x is a gene: neither an end point of a curve nor a point of a Free one.
 [[nodiscard]] bool xIsGene(const SearchSettings& settings, int numLayers, int point);
 
+/// The same scale everywhere, every group's points evenly spaced.
+[[nodiscard]] Genome levelGenome(const SearchSettings& settings, int numLayers, double y);
+
 /// The known curves that generation 0 starts with, in this order: all 1.0, all 1.5, the line 1.15 → 0.85 over depth.
 /// The same for every group. Those that leave [scaleMin, scaleMax] are left out (methods.md §2).
 [[nodiscard]] std::vector<Genome> knownGenomes(const SearchSettings& settings, int numLayers);

@@ -33,6 +33,11 @@ class Optimizer {
     virtual void learn(const Archive& archive, std::size_t first) = 0;
 };
 
+/// A population in the first generation; then what is left of one when the better half, rounded up, stays.
+[[nodiscard]] int populationCandidates(const SearchSettings& settings, int generation);
+/// The stream of a candidate's own: of (seed, generation, index) alone.
+[[nodiscard]] RandomStream candidateStream(const SearchSettings& settings, int generation, int index);
+
 /// The optimizer that the settings name. `archive` and `ranked` (places in it, best first: the better half of the
 /// generation before and its own candidates) outlive it; the genetic one breeds from them.
 [[nodiscard]] std::unique_ptr<Optimizer> makeOptimizer(const SearchSettings& settings, int numLayers,

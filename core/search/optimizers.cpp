@@ -9,23 +9,15 @@
 namespace lpes::search {
 namespace {
 
-/// Candidates of a bred generation: what is left of a population when the better half, rounded up, stays.
-int bredCandidates(const SearchSettings& settings) {
-    return settings.population - (settings.population + 1) / 2;
-}
-
 /// The first generation of methods.md §2: the known curves, then random ones.
 class FromRandomCurves : public Optimizer {
   public:
     FromRandomCurves(const SearchSettings& settings, int numLayers)
         : m_settings(settings), m_numLayers(numLayers), m_known(knownGenomes(settings, numLayers)) {}
 
-    [[nodiscard]] int candidates(int generation) const override {
-        return generation == 0 ? m_settings.population : bredCandidates(m_settings);
-    }
+    [[nodiscard]] int candidates(int generation) const override { return populationCandidates(m_settings, generation); }
     [[nodiscard]] RandomStream stream(int generation, int index) const override {
-        return {m_settings.seed, generation == 0 ? kStreamInitialPopulation : kStreamBreeding,
-                static_cast<std::uint32_t>(generation), static_cast<std::uint32_t>(index)};
+        return candidateStream(m_settings, generation, index);
     }
     [[nodiscard]] Proposal propose(int generation, int index, RandomStream& random) override {
         if (generation == 0 && static_cast<std::size_t>(index) < m_known.size())
@@ -52,7 +44,7 @@ class Genetic : public FromRandomCurves {
 
   private:
     Genome bred(RandomStream& random) override {
-        const auto kept = static_cast<std::size_t>(m_settings.population - bredCandidates(m_settings));
+        const auto kept = static_cast<std::size_t>(m_settings.population - candidates(1));
         const auto [a, b] = drawParents(kept, random);
         Genome child = crossover(m_settings, m_archive[m_ranked[a]].record.candidate.points,
                                  m_archive[m_ranked[b]].record.candidate.points, random);
@@ -90,7 +82,7 @@ class Exhaustive : public Optimizer {
     Exhaustive(const SearchSettings& settings, int numLayers)
         : m_settings(settings),
           m_values(gridValues(settings.constraints)),
-          m_line(knownLine(settings, numLayers)),
+          m_line(levelGenome(settings, numLayers, 1.0)),
           m_size(exhaustiveSize(settings, numLayers)) {}
 
     [[nodiscard]] int candidates(int generation) const override {
@@ -111,15 +103,6 @@ class Exhaustive : public Optimizer {
     void learn(const Archive&, std::size_t) override {}
 
   private:
-    static Genome knownLine(const SearchSettings& settings, int numLayers) {
-        const int size = curveSize(settings, numLayers);
-        Genome genome;
-        for (int group = 0; group < settings.groups.count(); ++group) {
-            for (int k = 0; k < size; ++k) genome.push_back({static_cast<double>(k) / (size - 1), 1.0});
-        }
-        return genome;
-    }
-
     const SearchSettings& m_settings;
     const std::vector<double> m_values;
     const Genome m_line;
@@ -127,6 +110,15 @@ class Exhaustive : public Optimizer {
 };
 
 }  // namespace
+
+int populationCandidates(const SearchSettings& settings, int generation) {
+    return generation == 0 ? settings.population : settings.population - (settings.population + 1) / 2;
+}
+
+RandomStream candidateStream(const SearchSettings& settings, int generation, int index) {
+    return {settings.seed, generation == 0 ? kStreamInitialPopulation : kStreamBreeding,
+            static_cast<std::uint32_t>(generation), static_cast<std::uint32_t>(index)};
+}
 
 std::int64_t exhaustiveSize(const SearchSettings& settings, int numLayers) {
     if (!settings.constraints.gridStep) return -1;

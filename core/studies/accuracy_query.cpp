@@ -50,12 +50,10 @@ Result<std::optional<Side>> searchedSide(store::StoreReader& store, const RunVie
                                          const char* name, SeriesRole role) {
     const std::vector<std::string> labels = positionLabels(view);
     if (labels.empty()) return std::optional<Side>();
-    auto stored = store.outcomes(variant, "search");
-    if (!stored) return fail(stored.error());
-    if (stored->empty()) return std::optional<Side>();
-    std::vector<analysis::ItemOutcome> outcomes;
-    for (const store::OutcomeRow& row : *stored) outcomes.push_back(fromRow(row));
-    return Side{name, role, positionRows(analysis::accuracyByPosition(outcomes, labels), variant, "search")};
+    const auto outcomes = storedOutcomes(store, variant, "search");
+    if (!outcomes) return fail(outcomes.error());
+    if (outcomes->empty()) return std::optional<Side>();
+    return Side{name, role, positionRows(analysis::accuracyByPosition(*outcomes, labels), variant, "search")};
 }
 
 /// The search items of the unchanged model and of the best so far.

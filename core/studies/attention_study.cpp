@@ -35,7 +35,8 @@ Result<StudyOutcome> runAttention(const AttentionSettings& settings, store::Stor
                                   ProgressObserver& observer, std::stop_token stop) {
     const auto queries = parseAttentionQueries(settings.queries);
     if (!queries) return fail(queries.error());
-    const auto prepared = prepareMethod(settings.method, settings.compute, settings.task, "strict", 20, observer, stop);
+    const auto prepared =
+        prepareMethod(settings.method, settings.compute, settings.task, "strict", false, 20, observer, stop);
     if (!prepared) return fail(prepared.error());
     const Workbench& bench = prepared->bench;
     const rope::PositionMethod& method = prepared->method;

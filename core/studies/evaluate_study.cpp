@@ -15,7 +15,6 @@ using nlohmann::json;
 constexpr const char* kSplit = "eval";
 
 Result<void> checkSettings(const EvalSettings& settings) {
-    if (auto known = checkScoreName(settings.score); !known) return known;
     if (settings.compute.workers != 1) {
         return fail(ErrorCode::Usage,
                     fmt::format("--workers {}: an evaluation runs with one worker; use --threads-per-worker",
@@ -34,11 +33,10 @@ Result<void> checkSettings(const EvalSettings& settings) {
 /// One evaluation of all items, and what it needs.
 class Evaluation {
   public:
-    Evaluation(const EvalSettings& settings, const MethodBench& work, tasks::ScoreKind score, std::int64_t runId,
-               store::StoreWriter& store, RunProgress& progress)
+    Evaluation(const EvalSettings& settings, const MethodBench& work, std::int64_t runId, store::StoreWriter& store,
+               RunProgress& progress)
         : m_settings(settings),
           m_work(work),
-          m_score(std::move(score)),
           m_runId(runId),
           m_store(store),
           m_progress(progress),
@@ -76,16 +74,14 @@ class Evaluation {
             m_store.ensureVariant(m_runId, name, repeat == 0 ? storedScales(m_work.method) : rope::LayerScales{});
         if (!variant) return fail(variant.error());
         m_progress.setStage(fmt::format("evaluating {}", name));
-        auto outcomes = evaluateVariant({*m_session, m_work.bench.model.tokenizer(), *plan, m_work.method, m_score,
+        auto outcomes = evaluateVariant({*m_session, m_work.bench.model.tokenizer(), *plan, m_work.method, m_work.score,
                                          m_store, *variant, kSplit, m_settings.agreementItems},
                                         m_progress, stop);
         if (!outcomes) {
             if (!model::wasStopped(outcomes.error())) return fail(outcomes.error());
             m_stopped = true;
-            auto stored = m_store.reader().outcomes(*variant, kSplit);
-            if (!stored) return fail(stored.error());
-            outcomes.emplace();
-            for (const store::OutcomeRow& row : *stored) outcomes->push_back(fromRow(row));
+            outcomes = storedOutcomes(m_store.reader(), *variant, kSplit);
+            if (!outcomes) return fail(outcomes.error());
         }
         // A repeat that was stopped half way says nothing about noise.
         if (repeat == 0 || !m_stopped) m_repeats.push_back(std::move(*outcomes));
@@ -109,7 +105,7 @@ class Evaluation {
             {"task", m_settings.task.task},
             {"data", task.info().name},
             {"template_hash", task.info().templateHash},
-            {"score", m_score.text},
+            {"score", m_work.score.text},
             {"items", m_accuracy.items},
             {"skipped_too_long", m_accuracy.skippedTooLong},
             {"positions", positionsJson(m_accuracy)},
@@ -131,7 +127,6 @@ class Evaluation {
 
     const EvalSettings& m_settings;
     const MethodBench& m_work;
-    tasks::ScoreKind m_score;
     std::int64_t m_runId;
     store::StoreWriter& m_store;
     RunProgress& m_progress;
@@ -146,17 +141,12 @@ class Evaluation {
 Result<StudyOutcome> runEvaluation(const EvalSettings& settings, store::StoreWriter& store, ProgressObserver& observer,
                                    std::stop_token stop) {
     if (auto valid = checkSettings(settings); !valid) return fail(valid.error());
-    auto work = prepareMethod(settings.method, settings.compute, settings.task, settings.score, 100, observer, stop);
+    const auto work = prepareMethod(settings.method, settings.compute, settings.task, settings.score,
+                                    settings.agreementItems > 0, 100, observer, stop);
     if (!work) return fail(work.error());
     if (settings.agreementItems > 0 && work->bench.task.info().defaultScore.kind == tasks::ScoreKind::Kind::Choice) {
         return fail(ErrorCode::Usage, fmt::format("--agreement {}: {} has no rule for a generated text; leave it out",
                                                   settings.agreementItems, settings.task.task));
-    }
-    if (settings.agreementItems > 0 && !work->bench.pass.generates) {
-        work->bench.pass.generates = true;
-        auto plan = planOfAllItems(work->bench, work->plan.contextLength());
-        if (!plan) return fail(plan.error());
-        work->plan = std::move(*plan);
     }
     EvalSettings resolved = settings;
     storeResolved(resolved.compute, resolved.task, work->bench);
@@ -167,9 +157,8 @@ Result<StudyOutcome> runEvaluation(const EvalSettings& settings, store::StoreWri
                           settings.task.itemSeed);
     if (!runId) return fail(runId.error());
     RunProgress progress(store, *runId, observer);
-    return conductRun(store, *runId, progress, [&] {
-        return Evaluation(settings, *work, work->score, *runId, store, progress).run(settingsJson, stop);
-    });
+    return conductRun(store, *runId, progress,
+                      [&] { return Evaluation(settings, *work, *runId, store, progress).run(settingsJson, stop); });
 }
 
 }  // namespace lpes::studies

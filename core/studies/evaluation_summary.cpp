@@ -4,10 +4,8 @@
 #include <cmath>
 #include <map>
 #include <set>
-#include <unordered_set>
 
 #include "core/analysis/position_bias.h"
-#include "core/analysis/statistics.h"
 #include "core/exporters/profile.h"
 #include "core/studies/json_rows.h"
 
@@ -29,13 +27,6 @@ json rowOf(std::vector<analysis::ItemOutcome> outcomes) {
     const auto accuracy = analysis::accuracyByPosition(outcomes, std::span(&label, 1));
     const analysis::PositionResult& row = accuracy.positions.front();
     return {{"n", row.n}, {"accuracy", row.accuracy}, {"ci_low", row.ciLow}, {"ci_high", row.ciHigh}};
-}
-
-double sampleDeviation(const std::vector<double>& values) {
-    const double mean = analysis::mean(values);
-    double sum = 0.0;
-    for (const double value : values) sum += (value - mean) * (value - mean);
-    return std::sqrt(sum / static_cast<double>(values.size() - 1));
 }
 
 /// Ids that a profile's provenance says it was searched or selected on, where they are ids of these data.
@@ -157,8 +148,8 @@ json noiseJson(std::span<const std::vector<analysis::ItemOutcome>> repeats, std:
     }
     json accuracySd = json::array(), nllSd = json::array();
     for (std::size_t p = 0; p < labels.size(); ++p) {
-        accuracySd.push_back(sampleDeviation(accuracy[p]));
-        nllSd.push_back(sampleDeviation(nll[p]));
+        accuracySd.push_back(analysis::runNoise(accuracy[p]).standardDeviation);
+        nllSd.push_back(analysis::runNoise(nll[p]).standardDeviation);
     }
     return {{"repeats", repeats.size()},
             {"flips", flipped.size()},

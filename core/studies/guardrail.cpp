@@ -9,6 +9,7 @@
 
 #include "core/analysis/statistics.h"
 #include "core/analysis/verdict.h"
+#include "core/studies/continuations.h"
 #include "core/studies/prompt_maker.h"
 #include "core/studies/task_setup.h"
 #include "core/tasks/short_questions.h"
@@ -36,10 +37,6 @@ Result<TokenizedPrompt> questionTokens(const tasks::ShortQuestion& question, con
     return tokens;
 }
 
-double total(const model::AnswerScore& score) {
-    return std::accumulate(score.logProbs.begin(), score.logProbs.end(), 0.0);
-}
-
 /// Questions in one pass: they are short, and a pass reads all weights.
 constexpr std::size_t kQuestionsPerPass = 8;
 
@@ -47,19 +44,16 @@ constexpr std::size_t kQuestionsPerPass = 8;
 Result<void> ask(std::span<const TokenizedPrompt> questions, model::ModelSession& session,
                  const rope::PositionMethod& method, const std::stop_token& stop, GuardrailSide::Exam& answers) {
     std::vector<model::ScoredPrompt> batch;
-    for (const TokenizedPrompt& question : questions) {
-        for (const auto& choice : question.choices) batch.push_back({question.prompt, choice});
-    }
+    for (const TokenizedPrompt& question : questions) addContinuations(question, batch);
     const auto scores = session.scoreAnswers(batch, method, stop, {true});
     if (!scores) return fail(scores.error());
-    std::size_t first = 0;
+    std::span<const model::AnswerScore> left(*scores);
     for (const TokenizedPrompt& question : questions) {
-        const auto own = std::span(*scores).subspan(first, question.choices.size());
-        first += question.choices.size();
-        const auto right = std::ranges::find(question.choices, question.answer) - question.choices.begin();
-        const auto best = std::ranges::max_element(own, {}, total) - own.begin();
-        answers.right.push_back(best == right);
-        answers.answerNll.push_back(own[static_cast<std::size_t>(right)].meanNll);
+        const std::size_t count = continuationCount(question);
+        const Judgement judgement = judge(question, left.first(count));
+        left = left.subspan(count);
+        answers.right.push_back(judgement.chosen);
+        answers.answerNll.push_back(judgement.answerNll);
     }
     return {};
 }

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
+#include <span>
 
 #include "core/base/clock.h"
+#include "core/studies/continuations.h"
 #include "core/studies/json_rows.h"
 #include "core/tasks/scoring.h"
 
@@ -27,7 +28,6 @@ analysis::ItemOutcome outcomeOf(const PromptPlan::Entry& entry) {
 struct Asked {
     std::size_t entry = 0;
     std::shared_ptr<const TokenizedPrompt> tokens;
-    std::size_t firstScored = 0;  ///< of the pass's continuations
 };
 
 /// Greedy answers to the entries of a chunk that are to have one, decoded together, ended by an end token or at the
@@ -51,42 +51,6 @@ Result<std::vector<std::string>> generateTexts(const VariantEvaluation::Subject&
         texts.push_back(std::move(*text));
     }
     return texts;
-}
-
-/// The continuations of a chunk: the answer alone, or every choice.
-std::vector<model::ScoredPrompt> continuations(std::vector<Asked>& chunk) {
-    std::vector<model::ScoredPrompt> batch;
-    for (Asked& one : chunk) {
-        one.firstScored = batch.size();
-        if (one.tokens->choices.empty()) batch.push_back({one.tokens->prompt, one.tokens->answer});
-        for (const auto& choice : one.tokens->choices) batch.push_back({one.tokens->prompt, choice});
-    }
-    return batch;
-}
-
-double total(const model::AnswerScore& score) {
-    return std::accumulate(score.logProbs.begin(), score.logProbs.end(), 0.0);
-}
-
-/// What the likelihoods of a prompt's continuations say about it.
-void judge(const Asked& one, const std::vector<model::AnswerScore>& scores, const tasks::ScoreKind& kind,
-           analysis::ItemOutcome& outcome) {
-    const std::size_t choices = one.tokens->choices.size();
-    std::size_t answer = one.firstScored;
-    bool chosen = false;
-    if (choices > 0) {
-        const auto right = std::ranges::find(one.tokens->choices, one.tokens->answer) - one.tokens->choices.begin();
-        answer += static_cast<std::size_t>(right);
-        std::size_t best = one.firstScored;
-        for (std::size_t i = best + 1; i < one.firstScored + choices; ++i) {
-            if (total(scores[i]) > total(scores[best])) best = i;
-        }
-        chosen = best == answer;
-    }
-    outcome.nll = scores[answer].meanNll;
-    outcome.strict = scores[answer].allArgmax;
-    const bool byChoice = choices > 0 && kind.kind != tasks::ScoreKind::Kind::Strict;
-    outcome.score = (byChoice ? chosen : *outcome.strict) ? 1.0 : 0.0;
 }
 
 Result<void> commit(store::StoreWriter& store, std::int64_t variantId, const std::string& split,
@@ -213,13 +177,14 @@ Result<std::vector<analysis::ItemOutcome>> VariantEvaluation::compute(const std:
                                                                       ChunkRun& run,
                                                                       const std::stop_token& stop) const {
     std::vector<Asked> chunk;
+    std::vector<model::ScoredPrompt> batch;
     for (const std::size_t index : indices) {
         auto tokens = m_subject.plan.tokens(index);
         if (!tokens) return fail(tokens.error());
-        chunk.push_back({index, std::move(*tokens), 0});
+        addContinuations(**tokens, batch);
+        chunk.push_back({index, std::move(*tokens)});
         run.tokens += m_subject.plan.entries()[index].scoredTokens;
     }
-    const std::vector<model::ScoredPrompt> batch = continuations(chunk);
     const double start = steadySeconds();
     auto scores = m_subject.session.scoreAnswers(batch, m_subject.method, stop, {m_subject.plan.pass().sharePrefixes});
     if (!scores) return fail(scores.error());
@@ -236,9 +201,16 @@ Result<std::vector<analysis::ItemOutcome>> VariantEvaluation::compute(const std:
     }
     std::vector<analysis::ItemOutcome> outcomes;
     std::size_t generated = 0;
+    std::span<const model::AnswerScore> left(*scores);
     for (const Asked& one : chunk) {
         analysis::ItemOutcome outcome = outcomeOf(m_subject.plan.entries()[one.entry]);
-        judge(one, *scores, m_subject.score, outcome);
+        const std::size_t count = continuationCount(*one.tokens);
+        const Judgement judgement = judge(*one.tokens, left.first(count));
+        left = left.subspan(count);
+        outcome.nll = judgement.answerNll;
+        outcome.strict = judgement.strict;
+        const bool byChoice = !one.tokens->choices.empty() && m_subject.score.kind != tasks::ScoreKind::Kind::Strict;
+        outcome.score = (byChoice ? judgement.chosen : judgement.strict) ? 1.0 : 0.0;
         if (m_generates[one.entry]) {
             outcome.generated = std::move(texts[generated++]);
             outcome.generatedScore =

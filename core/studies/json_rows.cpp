@@ -114,4 +114,13 @@ analysis::ItemOutcome fromRow(const store::OutcomeRow& row) {
     return outcome;
 }
 
+Result<std::vector<analysis::ItemOutcome>> storedOutcomes(store::StoreReader& reader, std::int64_t variantId,
+                                                          const std::string& split) {
+    const auto rows = reader.outcomes(variantId, split);
+    if (!rows) return fail(rows.error());
+    std::vector<analysis::ItemOutcome> outcomes;
+    for (const store::OutcomeRow& row : *rows) outcomes.push_back(fromRow(row));
+    return outcomes;
+}
+
 }  // namespace lpes::studies

@@ -13,6 +13,7 @@
 #include "core/analysis/position_accuracy.h"
 #include "core/base/result.h"
 #include "core/store/rows.h"
+#include "core/store/store.h"
 
 /// JSON of the studies: reading with every key accounted for, and the rows that several verbs print.
 namespace lpes::studies {
@@ -76,5 +77,9 @@ class JsonFields {
 
 [[nodiscard]] store::OutcomeRow toRow(const analysis::ItemOutcome& outcome);
 [[nodiscard]] analysis::ItemOutcome fromRow(const store::OutcomeRow& row);
+/// What a variant has answered on a split so far.
+[[nodiscard]] Result<std::vector<analysis::ItemOutcome>> storedOutcomes(store::StoreReader& reader,
+                                                                        std::int64_t variantId,
+                                                                        const std::string& split);
 
 }  // namespace lpes::studies

@@ -74,7 +74,7 @@ Result<PromptText> PromptMaker::text(std::int64_t item, int position) const {
             complete.rule = whole.rule;
         }
         const auto made = around(std::move(complete));
-        const auto tokens = made ? tokenized(*made) : Result<TokenizedPrompt>(fail(made.error()));
+        const auto tokens = made ? this->tokens(*made) : Result<TokenizedPrompt>(fail(made.error()));
         return tokens && tokens->tokens() <= static_cast<std::size_t>(m_contextLength);
     };
     auto prompt = m_task.benchmark->prompt(item, *gold, options);
@@ -125,15 +125,11 @@ Result<text::Encoding> PromptMaker::encode(const PromptText& text) const {
     if (!encoding || m_task.spec.bos != "model") return encoding;
     const auto special = m_tokenizer->encode("", {false, true});
     if (!special) return special;
-    if (special->bosAdded && m_tokenizer->bosId() >= 0) {
-        encoding->bosAdded = true;
-        encoding->ids.insert(encoding->ids.begin(), m_tokenizer->bosId());
-        encoding->byteBegin.insert(encoding->byteBegin.begin(), 0);
-    }
+    if (special->bosAdded && m_tokenizer->bosId() >= 0) text::prependBos(*encoding, m_tokenizer->bosId());
     return encoding;
 }
 
-Result<TokenizedPrompt> PromptMaker::tokenized(const PromptText& text) const {
+Result<TokenizedPrompt> PromptMaker::tokens(const PromptText& text) const {
     auto prompt = encode(text);
     if (!prompt) return fail(prompt.error());
     const auto span = [&](const tasks::ByteSpan& bytes) {
@@ -165,7 +161,7 @@ Result<TokenizedPrompt> PromptMaker::tokenized(const PromptText& text) const {
 Result<TokenizedPrompt> PromptMaker::tokens(std::int64_t item, int position) const {
     auto made = text(item, position);
     if (!made) return fail(made.error());
-    return tokenized(*made);
+    return tokens(*made);
 }
 
 }  // namespace lpes::studies

@@ -59,12 +59,13 @@ class PromptMaker {
     [[nodiscard]] int contextLength() const { return m_contextLength; }
     [[nodiscard]] Result<PromptText> text(std::int64_t item, int position) const;
     [[nodiscard]] Result<TokenizedPrompt> tokens(std::int64_t item, int position) const;
+    /// The tokens of a text that text() gave.
+    [[nodiscard]] Result<TokenizedPrompt> tokens(const PromptText& text) const;
     /// Ids of a text that text() gave, with where each begins.
     [[nodiscard]] Result<text::Encoding> encode(const PromptText& text) const;
 
   private:
     [[nodiscard]] Result<PromptText> around(tasks::TaskPrompt prompt) const;
-    [[nodiscard]] Result<TokenizedPrompt> tokenized(const PromptText& text) const;
 
     PreparedTask m_task;
     const text::Tokenizer* m_tokenizer;

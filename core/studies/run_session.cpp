@@ -73,20 +73,18 @@ Result<PromptPlan> planOfAllItems(const Workbench& bench, int context) {
 }
 
 Result<MethodBench> prepareMethod(const std::string& method, const ComputeSettings& compute, const TaskSpec& task,
-                                  const std::optional<std::string>& score, std::int64_t generateCount,
+                                  const std::optional<std::string>& score, bool generates, std::int64_t generateCount,
                                   ProgressObserver& observer, std::stop_token stop) {
     auto spec = rope::parseMethod(method);
     if (!spec) return fail(spec.error());
-    if (score && *score != "auto") {
-        if (auto known = tasks::parseScoreKind(*score); !known) return fail(known.error());
-    }
+    if (auto known = checkScoreName(score); !known) return fail(known.error());
     auto bench = prepareWorkbench(compute, task, generateCount, observer, stop);
     if (!bench) return fail(bench.error());
     auto resolved = methodFor(*spec, bench->model.config(), observer);
     if (!resolved) return fail(resolved.error());
     auto rule = scoreFor(bench->task, score);
     if (!rule) return fail(rule.error());
-    bench->pass.generates = rule->kind == tasks::ScoreKind::Kind::Generate;
+    bench->pass.generates = generates || rule->kind == tasks::ScoreKind::Kind::Generate;
     auto plan = planOfAllItems(*bench, contextLength(*resolved, bench->model.config()));
     if (!plan) return fail(plan.error());
     return MethodBench{std::move(*bench), std::move(*resolved), std::move(*plan), std::move(*rule)};

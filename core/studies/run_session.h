@@ -48,9 +48,10 @@ struct MethodBench {
     PromptPlan plan;
     tasks::ScoreKind score;
 };
+/// `generates`: answers are generated besides, whatever the score.
 [[nodiscard]] Result<MethodBench> prepareMethod(const std::string& method, const ComputeSettings& compute,
                                                 const TaskSpec& task, const std::optional<std::string>& score,
-                                                std::int64_t generateCount, ProgressObserver& observer,
+                                                bool generates, std::int64_t generateCount, ProgressObserver& observer,
                                                 std::stop_token stop);
 
 /// Writes what was resolved into the settings that are stored: threads, batch size, compute type, and absolute paths,

@@ -35,27 +35,9 @@ json searchJson(const search::SearchSettings& settings) {
             {"duplicate_retries", settings.duplicateRetries}};
 }
 
-json guardrailJson(const GuardrailSettings& settings) {
-    return {{"guardrail", settings.items},
-            {"guardrail_mmlu", optionalJson(settings.mmlu)},
-            {"guardrail_ceval", optionalJson(settings.ceval)}};
-}
-
-void readGuardrail(JsonFields& fields, GuardrailSettings& settings) {
-    fields.read("guardrail", settings.items);
-    fields.read("guardrail_mmlu", settings.mmlu);
-    fields.read("guardrail_ceval", settings.ceval);
-}
-
 void readShared(JsonFields& fields, ComputeSettings& compute, TaskSpec& task) {
-    fields.read("model", compute.model);
-    fields.read("dtype", compute.dtype);
-    fields.read("device", compute.device);
+    readCompute(fields, compute);
     fields.read("workers", compute.workers);
-    fields.read("threads_per_worker", compute.threadsPerWorker);
-    fields.read("batch_size", compute.batchSize);
-    fields.read("batch_tokens", compute.batchTokens);
-    fields.read("share_prefixes", compute.sharePrefixes);
     readTask(fields, task);
 }
 
@@ -105,7 +87,7 @@ json plainJson(const SearchRunSettings& settings) {
                   {"report_items", optionalJson(settings.reportItems)},
                   {"finalists", settings.finalists},
                   {"analysis_items", settings.analysisItems}});
-    plain.update(guardrailJson(settings.guardrail));
+    plain.update(toJson(settings.guardrail));
     return plain;
 }
 
@@ -120,6 +102,28 @@ json toJson(const ComputeSettings& compute) {
             {"batch_size", optionalJson(compute.batchSize)},
             {"batch_tokens", optionalJson(compute.batchTokens)},
             {"share_prefixes", optionalJson(compute.sharePrefixes)}};
+}
+
+json toJson(const GuardrailSettings& guardrail) {
+    return {{"guardrail", guardrail.items},
+            {"guardrail_mmlu", optionalJson(guardrail.mmlu)},
+            {"guardrail_ceval", optionalJson(guardrail.ceval)}};
+}
+
+void readCompute(JsonFields& fields, ComputeSettings& compute) {
+    fields.read("model", compute.model);
+    fields.read("dtype", compute.dtype);
+    fields.read("device", compute.device);
+    fields.read("threads_per_worker", compute.threadsPerWorker);
+    fields.read("batch_size", compute.batchSize);
+    fields.read("batch_tokens", compute.batchTokens);
+    fields.read("share_prefixes", compute.sharePrefixes);
+}
+
+void readGuardrail(JsonFields& fields, GuardrailSettings& guardrail) {
+    fields.read("guardrail", guardrail.items);
+    fields.read("guardrail_mmlu", guardrail.mmlu);
+    fields.read("guardrail_ceval", guardrail.ceval);
 }
 
 json toJson(const EvalSettings& settings) {
@@ -139,7 +143,7 @@ json toJson(const CompareSettings& settings) {
                   {"score", optionalJson(settings.score)},
                   {"seed", settings.seed},
                   {"part_of", optionalJson(settings.partOf)}});
-    plain.update(guardrailJson(settings.guardrail));
+    plain.update(toJson(settings.guardrail));
     return withOrigins(plain, settings.origins);
 }
 

@@ -83,7 +83,11 @@ struct DeviationSettings {
 /// Every setting with its value and origin: {"population": {"value": 12, "origin": "demo study"}, …}. What `--json`
 /// prints under "settings" and what the data base stores; SearchRunSettings round-trips, which is what resume relies
 /// on.
-[[nodiscard]] nlohmann::json toJson(const ComputeSettings& compute);  ///< bare values
+[[nodiscard]] nlohmann::json toJson(const ComputeSettings& compute);      ///< bare values
+[[nodiscard]] nlohmann::json toJson(const GuardrailSettings& guardrail);  ///< bare values
+/// Their keys out of an object that has others beside them; the number of workers belongs to searches and is left out.
+void readCompute(JsonFields& fields, ComputeSettings& compute);
+void readGuardrail(JsonFields& fields, GuardrailSettings& guardrail);
 [[nodiscard]] nlohmann::json toJson(const EvalSettings& settings);
 [[nodiscard]] nlohmann::json toJson(const CompareSettings& settings);
 [[nodiscard]] nlohmann::json toJson(const SearchRunSettings& settings);

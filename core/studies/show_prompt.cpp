@@ -52,7 +52,7 @@ Result<ShownPrompt> showPrompt(const PromptMaker& maker, const std::string& item
     if (!ordinal) return fail(ordinal.error());
     auto text = maker.text(*number, *ordinal);
     if (!text) return fail(text.error());
-    auto tokens = maker.tokens(*number, *ordinal);
+    auto tokens = maker.tokens(*text);
     if (!tokens) return fail(tokens.error());
     ShownPrompt shown;
     shown.item = task.benchmark->id(*number);

@@ -22,6 +22,8 @@ struct StudyOutcome {
     std::int64_t runId = 0;
     bool stoppedEarly = false;  ///< stopped by the user; `result` then holds what there is, and the run can be resumed
     nlohmann::json result;
+    int failedParts = 0;  ///< of a suite: benchmarks that failed, which resuming tries again; 0 when it was the user
+                          ///< who stopped it
 };
 
 /// `eval`: accuracy by position of one method.

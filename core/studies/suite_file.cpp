@@ -66,17 +66,9 @@ Result<void> readHead(const json& suite, const std::string& origin, SuiteSetting
     fields.read("format", format);
     fields.read("version", version);
     fields.read("name", settings.name);
-    fields.read("model", settings.compute.model);
-    fields.read("dtype", settings.compute.dtype);
-    fields.read("device", settings.compute.device);
-    fields.read("threads_per_worker", settings.compute.threadsPerWorker);
-    fields.read("batch_size", settings.compute.batchSize);
-    fields.read("batch_tokens", settings.compute.batchTokens);
-    fields.read("share_prefixes", settings.compute.sharePrefixes);
+    readCompute(fields, settings.compute);
     fields.read("seed", settings.seed);
-    fields.read("guardrail", settings.guardrail.items);
-    fields.read("guardrail_mmlu", settings.guardrail.mmlu);
-    fields.read("guardrail_ceval", settings.guardrail.ceval);
+    readGuardrail(fields, settings.guardrail);
     fields.read("methods", settings.methods);
     fields.read("positions", shared.positions);
     fields.read("limit", shared.limit);
@@ -152,14 +144,12 @@ json toJson(const SuiteSettings& settings) {
         benchmarks.push_back(std::move(object));
     }
     json plain = toJson(settings.compute);
+    plain.update(toJson(settings.guardrail));
     plain.update({{"format", kFormat},
                   {"version", kVersion},
                   {"name", settings.name},
                   {"methods", settings.methods},
                   {"seed", settings.seed},
-                  {"guardrail", settings.guardrail.items},
-                  {"guardrail_mmlu", optionalJson(settings.guardrail.mmlu)},
-                  {"guardrail_ceval", optionalJson(settings.guardrail.ceval)},
                   {"benchmarks", std::move(benchmarks)}});
     return withOrigins(plain, settings.origins);
 }

@@ -127,7 +127,7 @@ class Suite {
         }
         if (last && failed == m_settings.benchmarks.size()) return fail(*last);
         // Left open for the benchmarks that failed: resuming tries them again.
-        StudyOutcome outcome{m_runId, stopped || failed > 0, {}};
+        StudyOutcome outcome{m_runId, stopped || failed > 0, {}, stopped ? 0 : static_cast<int>(failed)};
         outcome.result = {{"run_id", m_runId},
                           {"state", stopped || failed > 0 ? "stopped" : "finished"},
                           {"end_reason", stopped      ? "stopped"

@@ -52,6 +52,8 @@ struct SuiteSettings {
 [[nodiscard]] Result<StudyOutcome> runSuite(const SuiteSettings& settings, store::StoreWriter& store,
                                             ProgressObserver& observer, std::stop_token stop,
                                             const LoadedModel* loaded = nullptr);
+/// Is it one of a suite's benchmarks, which the suite itself takes up again?
+[[nodiscard]] bool isPartOfSuite(const store::RunRow& run);
 /// Goes on where a suite was stopped or killed: finished benchmarks are taken as they are, the one that was under way
 /// goes on behind its last finished prompt.
 [[nodiscard]] Result<StudyOutcome> resumeSuite(std::int64_t runId, store::StoreWriter& store,

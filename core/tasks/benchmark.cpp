@@ -6,6 +6,8 @@
 #include <array>
 #include <string_view>
 
+#include "core/tasks/data_file.h"
+
 namespace lpes::tasks {
 
 namespace {
@@ -30,12 +32,25 @@ constexpr std::array kOptions{
     TaskOptions{"leval", " data "},
 };
 
-/// Usage for an option that the task does not have: it would be ignored.
-Result<void> checkOptions(const BenchmarkSpec& spec, std::string_view known) {
+std::string_view familyOf(const BenchmarkSpec& spec) {
+    return std::string_view(spec.task).substr(0, spec.task.find(':'));
+}
+
+const TaskOptions* optionsOf(const BenchmarkSpec& spec) {
+    const auto found = std::ranges::find(kOptions, familyOf(spec), &TaskOptions::task);
+    return found == kOptions.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+Result<void> checkTaskOptions(const BenchmarkSpec& spec) {
+    const TaskOptions* options = optionsOf(spec);
+    const std::string_view known = options == nullptr ? std::string_view() : options->options;
     const auto check = [&](bool given, std::string_view option) -> Result<void> {
         if (!given || known.find(fmt::format(" {} ", option)) != std::string_view::npos) return {};
         return fail(ErrorCode::Usage,
-                    fmt::format("task '{}' has no option --{}; leave it out", spec.task,
+                    fmt::format("task '{}' has no option '{}'; leave --{} out", spec.task,
+                                option == "niah" ? "haystack" : option,
                                 option == "niah" ? "haystack, --length, --needle-keys and the like" : option));
     };
     for (const auto& [given, option] :
@@ -48,21 +63,16 @@ Result<void> checkOptions(const BenchmarkSpec& spec, std::string_view known) {
                                                                   {spec.niah != NiahSpec{}, "niah"}}) {
         if (auto checked = check(given, option); !checked) return checked;
     }
-    return {};
+    return checkLimit(spec.limit);
 }
 
-}  // namespace
-
 Result<std::shared_ptr<const Benchmark>> openBenchmark(const BenchmarkSpec& spec, const text::Tokenizer* tokenizer) {
-    const std::size_t colon = spec.task.find(':');
-    const std::string family = spec.task.substr(0, colon);
-    const auto options =
-        std::find_if(kOptions.begin(), kOptions.end(), [&](const TaskOptions& known) { return known.task == family; });
+    const std::string_view family = familyOf(spec);
     const bool named = family == "zeroscrolls" || family == "leval";
-    if (options == kOptions.end() || named != (colon != std::string::npos)) {
+    if (optionsOf(spec) == nullptr || named != (family.size() < spec.task.size())) {
         return fail(ErrorCode::Usage, fmt::format("unknown task '{}'; the tasks are {}", spec.task, kTasks));
     }
-    if (auto checked = checkOptions(spec, options->options); !checked) return fail(checked.error());
+    if (auto checked = checkTaskOptions(spec); !checked) return fail(checked.error());
 
     if (family == "kv") return openKv(spec);
     if (family == "mdqa") return openMdqa(spec);

@@ -76,6 +76,9 @@ struct BenchmarkSpec {
     NiahSpec niah;
 };
 
+/// Usage for an option that the task does not have, which would be ignored, and for a limit below 1.
+[[nodiscard]] Result<void> checkTaskOptions(const BenchmarkSpec& spec);
+
 /// Opens a task's items. `tokenizer` is needed by niah alone (Usage without one). Usage for an unknown task, with the
 /// names that there are, and for an option that the task does not have; BadInput with file, line and field for
 /// malformed data.

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "core/base/checksum.h"
-#include "core/tasks/data_file.h"
 #include "core/tasks/exam_files.h"
 #include "core/tasks/item_hash.h"
 #include "core/tasks/record_spool.h"
@@ -264,7 +263,7 @@ std::string ExamFormat::ask(const ExamQuestion& question) const {
 
 Result<std::shared_ptr<const Benchmark>> openChoiceExam(const BenchmarkSpec& spec,
                                                         std::shared_ptr<const ExamFormat> format) try {
-    if (auto checked = checkOptionsOfFixedItems(spec, true); !checked) return fail(checked.error());
+    if (auto checked = checkTaskOptions(spec); !checked) return fail(checked.error());
     const int shots = spec.shots.value_or(kOfficialShots);
     if (shots < 0) return fail(ErrorCode::Usage, fmt::format("the number of shots is {}; use 0 or more", shots));
     if (!spec.data) {

@@ -38,22 +38,31 @@ Result<void> checkLimit(std::optional<std::int64_t> limit) {
     return fail(ErrorCode::Usage, fmt::format("at least 1 item is needed, the limit is {}", *limit));
 }
 
+Result<void> readLines(const std::filesystem::path& path,
+                       const std::function<Result<bool>(const std::string& line, const std::string& where)>& take) {
+    auto reader = LineReader::open(path);
+    if (!reader) return fail(reader.error());
+    std::string line;
+    for (;;) {
+        const auto more = reader->next(line);
+        if (!more) return fail(more.error());
+        if (!*more) return {};
+        const auto goesOn = take(line, fmt::format("'{}', line {}:", path.string(), reader->lineNumber()));
+        if (!goesOn) return fail(goesOn.error());
+        if (!*goesOn) return {};
+    }
+}
+
 Result<std::int64_t> forEachLine(
     const std::filesystem::path& path, std::optional<std::int64_t> limit,
     const std::function<Result<void>(const std::string& line, const std::string& where)>& take) try {
     if (auto sound = checkLimit(limit); !sound) return fail(sound.error());
-    auto reader = LineReader::open(path);
-    if (!reader) return fail(reader.error());
-    std::string line;
     std::int64_t count = 0;
-    for (; !limit || count < *limit; ++count) {
-        const auto more = reader->next(line);
-        if (!more) return fail(more.error());
-        if (!*more) break;
-        if (auto taken = take(line, fmt::format("'{}', line {}:", path.string(), reader->lineNumber())); !taken) {
-            return fail(taken.error());
-        }
-    }
+    const auto read = readLines(path, [&](const std::string& line, const std::string& where) -> Result<bool> {
+        if (auto taken = take(line, where); !taken) return fail(taken.error());
+        return ++count != limit;
+    });
+    if (!read) return fail(read.error());
     if (count == 0) {
         return fail(ErrorCode::BadInput,
                     fmt::format("'{}' is empty; it has to hold one JSON object a line", path.string()));
@@ -76,19 +85,6 @@ Result<std::filesystem::path> findDataFile(const BenchmarkSpec& spec, const std:
     }
     return fail(ErrorCode::BadInput, fmt::format("'{}' holds no items of '{}'; looked for {} (or .gz)",
                                                  spec.data->string(), spec.task, fmt::join(inFolder, ", ")));
-}
-
-Result<void> checkOptionsOfFixedItems(const BenchmarkSpec& spec, bool exam) {
-    const char* option = nullptr;
-    if (spec.pairs) option = "pairs";
-    if (spec.keys) option = "keys";
-    if (spec.docs) option = "docs";
-    if (spec.shots && !exam) option = "shots";
-    if (spec.subjects && !exam) option = "subjects";
-    if (option != nullptr) {
-        return fail(ErrorCode::Usage, fmt::format("task '{}' has no option '{}'; leave it out", spec.task, option));
-    }
-    return checkLimit(spec.limit);
 }
 
 }  // namespace lpes::tasks

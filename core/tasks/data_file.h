@@ -30,14 +30,16 @@ namespace lpes::tasks {
 /// Usage for a limit below 1.
 [[nodiscard]] Result<void> checkLimit(std::optional<std::int64_t> limit);
 
+/// Hands the lines of a plain or gzipped file to `take`, with where each stands ("'kv.jsonl', line 3:"), until it says
+/// false or fails.
+[[nodiscard]] Result<void> readLines(
+    const std::filesystem::path& path,
+    const std::function<Result<bool>(const std::string& line, const std::string& where)>& take);
+
 /// Hands every line of a plain or gzipped file, `limit` of them at most, to `take` with where it stands ("'kv.jsonl',
 /// line 3:"). Gives how many they were. The first failure ends it; BadInput for a file without lines, too.
 [[nodiscard]] Result<std::int64_t> forEachLine(
     const std::filesystem::path& path, std::optional<std::int64_t> limit,
     const std::function<Result<void>(const std::string& line, const std::string& where)>& take);
-
-/// Usage for an option that a benchmark with fixed items does not have, and for a limit below 1. `exam`: few-shot
-/// examples and subjects can be chosen.
-[[nodiscard]] Result<void> checkOptionsOfFixedItems(const BenchmarkSpec& spec, bool exam);
 
 }  // namespace lpes::tasks

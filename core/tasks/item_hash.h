@@ -14,6 +14,8 @@ class ItemHash {
   public:
     void addNumber(std::uint64_t number);  ///< 8 bytes, little endian
     void addText(std::string_view text);
+    /// Fields as a FieldWriter wrote them.
+    void addPacked(std::string_view fields) { m_hash.add(fields); }
     /// Once, at the end.
     [[nodiscard]] std::string hex() { return m_hash.hex(); }
 

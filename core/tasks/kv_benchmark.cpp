@@ -4,7 +4,7 @@
 
 #include "core/tasks/benchmark.h"
 #include "core/tasks/data_file.h"
-#include "core/tasks/kv_hash.h"
+#include "core/tasks/item_hash.h"
 #include "core/tasks/kv_items.h"
 #include "core/tasks/record_spool.h"
 
@@ -50,11 +50,12 @@ class KvBenchmark : public Benchmark {
   protected:
     /// As generateKv and readKvFile hash their items. Call once, when itemAt() can be asked.
     Result<void> setHash() {
-        PackedItemHash hash(static_cast<std::size_t>(size()));
+        ItemHash hash;
+        hash.addNumber(static_cast<std::uint64_t>(size()));
         for (std::int64_t i = 0; i < size(); ++i) {
             const auto item = itemAt(i);
             if (!item) return fail(item.error());
-            hash.add(packItem(*item));
+            hash.addPacked(packItem(*item));
         }
         m_info.hash = hash.hex();
         return {};

@@ -1,5 +1,6 @@
 #include "core/tasks/kv_hash.h"
 
+#include "core/tasks/item_hash.h"
 #include "core/tasks/kv_items.h"
 #include "core/tasks/packed_fields.h"
 
@@ -32,15 +33,10 @@ KvItem unpackItem(std::string_view bytes) {
     return item;
 }
 
-PackedItemHash::PackedItemHash(std::size_t items) {
-    FieldWriter count;
-    count.number(items);
-    m_hash.add(count.bytes());
-}
-
 std::string hashOfItems(const std::vector<KvItem>& items) {
-    PackedItemHash hash(items.size());
-    for (const KvItem& item : items) hash.add(packItem(item));
+    ItemHash hash;
+    hash.addNumber(items.size());
+    for (const KvItem& item : items) hash.addPacked(packItem(item));
     return hash.hex();
 }
 

@@ -10,7 +10,6 @@
 #include "core/tasks/data_file.h"
 #include "core/tasks/item_hash.h"
 #include "core/tasks/json_record.h"
-#include "core/tasks/line_reader.h"
 #include "core/tasks/record_spool.h"
 
 namespace lpes::tasks {
@@ -169,17 +168,14 @@ Result<void> LEval::addRecord(const JsonRecord& record, std::int64_t line) {
 }
 
 Result<void> LEval::readFile(const std::filesystem::path& path, std::optional<std::int64_t> limit) {
-    auto reader = LineReader::open(path);
-    if (!reader) return fail(reader.error());
-    std::string line;
-    while (!limit || size() < *limit) {
-        const auto more = reader->next(line);
-        if (!more) return fail(more.error());
-        if (!*more) break;
-        const auto record = JsonRecord::parse(fmt::format("'{}', line {}:", path.string(), reader->lineNumber()), line);
+    std::int64_t line = 0;
+    const auto read = readLines(path, [&](const std::string& text, const std::string& where) -> Result<bool> {
+        const auto record = JsonRecord::parse(where, text);
         if (!record) return fail(record.error());
-        if (auto added = addRecord(*record, reader->lineNumber() - 1); !added) return added;
-    }
+        if (auto added = addRecord(*record, line++); !added) return fail(added.error());
+        return !limit || size() < *limit;
+    });
+    if (!read) return read;
     if (m_items.empty()) m_items = std::move(m_judged);
     m_judged = {};
     if (m_items.empty()) {
@@ -239,7 +235,7 @@ std::string templateOf(const LEvalTask& task) {
 Result<std::shared_ptr<const Benchmark>> openLEval(const BenchmarkSpec& spec) try {
     const auto name = memberOfFamily(spec.task, "leval", lEvalNames());
     if (!name) return fail(name.error());
-    if (auto checked = checkOptionsOfFixedItems(spec, false); !checked) return fail(checked.error());
+    if (auto checked = checkTaskOptions(spec); !checked) return fail(checked.error());
     const std::string file = *name + ".jsonl";
     const auto path = findDataFile(spec, {file, "Closed-ended-tasks/" + file, "Open-ended-tasks/" + file});
     if (!path) return fail(path.error());

@@ -11,7 +11,6 @@
 #include "core/tasks/benchmark.h"
 #include "core/tasks/data_file.h"
 #include "core/tasks/item_hash.h"
-#include "core/tasks/line_reader.h"
 #include "core/tasks/record_spool.h"
 
 namespace lpes::tasks {
@@ -138,18 +137,14 @@ Result<void> ZeroScrolls::addRecord(const JsonRecord& record, const BenchmarkSpe
 }
 
 Result<void> ZeroScrolls::readFile(const std::filesystem::path& path, const BenchmarkSpec& spec) {
-    auto reader = LineReader::open(path);
-    if (!reader) return fail(reader.error());
-    std::string line;
     // The whole file, whatever the limit: a later line may hold another reference of an item that is in.
-    for (;;) {
-        const auto more = reader->next(line);
-        if (!more) return fail(more.error());
-        if (!*more) break;
-        const auto record = JsonRecord::parse(fmt::format("'{}', line {}:", path.string(), reader->lineNumber()), line);
+    const auto read = readLines(path, [&](const std::string& text, const std::string& where) -> Result<bool> {
+        const auto record = JsonRecord::parse(where, text);
         if (!record) return fail(record.error());
-        if (auto added = addRecord(*record, spec); !added) return added;
-    }
+        if (auto added = addRecord(*record, spec); !added) return fail(added.error());
+        return true;
+    });
+    if (!read) return read;
     if (m_items.empty()) {
         return fail(ErrorCode::BadInput,
                     fmt::format("'{}' is empty; a ZeroSCROLLS file has one JSON object a line", path.string()));
@@ -186,7 +181,7 @@ Result<void> ZeroScrolls::hashItems() {
 Result<std::shared_ptr<const Benchmark>> openZeroScrolls(const BenchmarkSpec& spec) try {
     const auto name = memberOfFamily(spec.task, "zeroscrolls", zeroScrollsNames());
     if (!name) return fail(name.error());
-    if (auto checked = checkOptionsOfFixedItems(spec, false); !checked) return fail(checked.error());
+    if (auto checked = checkTaskOptions(spec); !checked) return fail(checked.error());
     const auto path = findDataFile(spec, {*name + ".jsonl", *name + "/validation.jsonl", *name + "/test.jsonl"});
     if (!path) return fail(path.error());
     auto spool = RecordSpool::create();

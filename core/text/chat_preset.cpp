@@ -247,12 +247,14 @@ Result<Encoding> encodeChat(const Tokenizer& tokenizer, const ChatPrompt& prompt
     options.specialRanges = prompt.markers;
     auto encoding = tokenizer.encode(prompt.text, options);
     if (!encoding) return fail(encoding.error());
-    if (prompt.bos && tokenizer.bosId() >= 0) {
-        encoding->bosAdded = true;
-        encoding->ids.insert(encoding->ids.begin(), tokenizer.bosId());
-        encoding->byteBegin.insert(encoding->byteBegin.begin(), 0);
-    }
+    if (prompt.bos && tokenizer.bosId() >= 0) prependBos(*encoding, tokenizer.bosId());
     return encoding;
+}
+
+void prependBos(Encoding& encoding, TokenId bos) {
+    encoding.bosAdded = true;
+    encoding.ids.insert(encoding.ids.begin(), bos);
+    encoding.byteBegin.insert(encoding.byteBegin.begin(), 0);
 }
 
 }  // namespace lpes::text

@@ -56,6 +56,9 @@ struct ChatPrompt {
 /// the vocabulary lacks a special token that the preset needs.
 [[nodiscard]] Result<Encoding> encodeChat(const Tokenizer& tokenizer, const ChatPrompt& prompt);
 
+/// Puts a beginning-of-sequence token in front of a text's ids.
+void prependBos(Encoding& encoding, TokenId bos);
+
 /// The id of a special token by its spelling; −1 where the vocabulary does not have it.
 [[nodiscard]] Result<TokenId> specialTokenId(const Tokenizer& tokenizer, const std::string& spelling);
 
