@@ -102,7 +102,7 @@ Result<PreparedSearch> prepareSearch(const SearchRunSettings& settings, const st
     bench->pass.generates = score->kind == tasks::ScoreKind::Kind::Generate;
     auto weights = resolveWeights(settings.weights, bench->task.positions.size());
     if (!weights) return fail(weights.error());
-    PreparedSearch prepared{settings, std::move(*bench), *score, std::move(*weights), {}, {}, {}, {}};
+    PreparedSearch prepared{settings, std::move(*bench), *score, std::move(*weights), {}, {}, {}, {}, {}};
     prepared.settings.search.groups = std::move(*groups);
     if (auto ok = search::checkSettings(prepared.settings.search, config.numLayers); !ok) return fail(ok.error());
     if (stored) {
@@ -131,6 +131,10 @@ Result<PreparedSearch> prepareSearch(const SearchRunSettings& settings, const st
         }
         *into = std::move(*made);
     }
+    auto guardrail =
+        Guardrail::make(settings.guardrail, prepared.bench.model.tokenizer(), prepared.reportPlan.contextLength());
+    if (!guardrail) return fail(guardrail.error());
+    prepared.guardrail = std::move(*guardrail);
     storeResolved(prepared.settings.compute, prepared.settings.task, prepared.bench);
     return prepared;
 }

@@ -24,6 +24,7 @@ struct PreparedSearch {
     std::vector<double> weights;  ///< per position
     tasks::Splits splits;
     PromptPlan searchPlan, selectPlan, reportPlan;
+    Guardrail guardrail;  ///< read before the search begins, so that wrong data show at once
 };
 
 /// Usage for a number that makes no sense, before anything is loaded.

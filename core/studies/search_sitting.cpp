@@ -154,11 +154,9 @@ Result<StudyOutcome> SearchSitting::report(const search::SearchOutcome& outcome,
     if (!baseline) return stoppedOr(baseline.error(), outcome);
     auto best = m_fitness.evaluateSplit("candidate", scales, m_prepared.reportPlan, "report", 0, stop);
     if (!best) return stoppedOr(best.error(), outcome);
-    auto stored = m_store.reader().outcomes(best->variantId, "search");
-    if (!stored) return fail(stored.error());
-    std::vector<analysis::ItemOutcome> searched;
-    for (const store::OutcomeRow& row : *stored) searched.push_back(fromRow(row));
-    const auto onSearchItems = analysis::accuracyByPosition(searched, m_prepared.bench.task.labels);
+    const auto searched = storedOutcomes(m_store.reader(), best->variantId, "search");
+    if (!searched) return fail(searched.error());
+    const auto onSearchItems = analysis::accuracyByPosition(*searched, m_prepared.bench.task.labels);
     std::vector<store::PositionRow> rows = positionRows(baseline->accuracy, baseline->variantId, "report");
     for (store::PositionRow& row : positionRows(best->accuracy, best->variantId, "report"))
         rows.push_back(std::move(row));
@@ -182,17 +180,14 @@ Result<StudyOutcome> SearchSitting::report(const search::SearchOutcome& outcome,
 }
 
 Result<json> SearchSitting::guardrail(const std::vector<double>& scales, std::stop_token stop) {
-    const auto& model = m_prepared.bench.model;
-    const auto guardrail =
-        Guardrail::make(m_prepared.settings.guardrail, model.tokenizer(), m_prepared.reportPlan.contextLength());
-    if (!guardrail) return fail(guardrail.error());
-    if (guardrail->empty()) return json();
+    const Guardrail& guardrail = m_prepared.guardrail;
+    if (guardrail.empty()) return json();
     m_progress.setStage("guardrail: short contexts");
-    auto before = guardrail->measure(m_fitness.session(0), {}, stop);
+    auto before = guardrail.measure(m_fitness.session(0), {}, stop);
     if (!before) return fail(before.error());
-    auto after = guardrail->measure(m_fitness.session(0), m_fitness.method(scales), stop);
+    auto after = guardrail.measure(m_fitness.session(0), m_fitness.method(scales), stop);
     if (!after) return fail(after.error());
-    return guardrail->judge(*before, *after);
+    return guardrail.judge(*before, *after);
 }
 
 Result<void> SearchSitting::probe(const SplitResult& baseline, const SplitResult& best,
