@@ -94,10 +94,13 @@ class ModelSession {
                                                                         const PositionMethod& method,
                                                                         std::stop_token stop = {}) = 0;
 
-    /// Differentiates the mean answer NLL with respect to every layer's scale (a differentiable path of its own; it
-    /// agrees with scoreAnswers within rounding). `scales` must not be empty.
-    [[nodiscard]] virtual Result<ScaleGradient> scaleGradient(const ScoredPrompt& prompt, const LayerScales& scales,
-                                                              std::stop_token stop = {}) = 0;
+    /// Differentiates each prompt's mean answer NLL with respect to every scale of `method`, all prompts in one packed
+    /// pass there and back (a differentiable path of its own; it agrees with scoreAnswers within rounding). Usage for
+    /// no prompts or a method without scales; Unsupported for one that is more than scales by layer, by layer and
+    /// key/value head, or divisors by layer and frequency; OutOfMemory.
+    [[nodiscard]] virtual Result<std::vector<ScaleGradient>> scaleGradients(std::span<const ScoredPrompt> batch,
+                                                                            const PositionMethod& method,
+                                                                            std::stop_token stop = {}) = 0;
 
     // Generation with a KV cache.
 

@@ -84,10 +84,11 @@ struct AttentionProbe {
     std::vector<double> sinkByLayer;                ///< [L] of token 0 alone
 };
 
-/// ∂(mean answer NLL)/∂s_h.
+/// ∂(mean answer NLL of a prompt)/∂s.
 struct ScaleGradient {
     double meanNll = 0.0;
-    std::vector<double> gradient;  ///< [L]
+    /// Layer by layer: [L] of scales by layer, [L·K] by key/value head, [L·R/2] of divisors by frequency.
+    std::vector<double> gradient;
 };
 
 /// How like two sets of hidden states are, layer by layer (methods.md §4). One entry per layer: output of layer h

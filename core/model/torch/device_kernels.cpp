@@ -33,7 +33,7 @@ void gatedActivation(Activation activation, const at::Tensor& gate, const at::Te
 }
 
 at::Tensor rotated(const at::Tensor& heads, const at::Tensor& cos, const at::Tensor& sin) {
-    const std::int64_t half = cos.size(1), passing = heads.size(-1) - 2 * half;
+    const std::int64_t half = cos.size(-1), passing = heads.size(-1) - 2 * half;
     const at::Tensor first = heads.narrow(-1, 0, half), second = heads.narrow(-1, half, half);
     std::vector<at::Tensor> parts{first * cos - second * sin, second * cos + first * sin};
     if (passing > 0) parts.push_back(heads.narrow(-1, 2 * half, passing));

@@ -22,8 +22,8 @@ namespace lpes::model::differentiable {
 [[nodiscard]] at::Tensor embedded(const ModelConfig& config, const DecoderWeights& weights,
                                   std::span<const std::int64_t> ids);
 
-/// [T, heads·D] → rotated [1, heads, T, D] in the type of `rows`, computed in float32; cos and sin [T, R/2] float32,
-/// the values from R on pass.
+/// [T, heads·D] → rotated [1, heads, T, D] in the type of `rows`, computed in float32; cos and sin [T, R/2] or
+/// [heads, T, R/2] float32, the values from R on pass.
 [[nodiscard]] at::Tensor rotated(const at::Tensor& rows, std::int64_t headDim, const at::Tensor& cos,
                                  const at::Tensor& sin);
 

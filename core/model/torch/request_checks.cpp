@@ -51,8 +51,8 @@ Result<void> checkGradientMemory(std::size_t tokens, const ModelConfig& config, 
     const auto available = availableMemory();
     if (!available || needed <= static_cast<double>(*available)) return {};
     return fail(ErrorCode::OutOfMemory,
-                fmt::format("differentiating a prompt of {} tokens needs about {:.0f} MiB and {} MiB are free; use a "
-                            "shorter prompt",
+                fmt::format("differentiating prompts of {} tokens needs about {:.0f} MiB and {} MiB are free; use "
+                            "shorter or fewer prompts at a time",
                             tokens, needed / (1 << 20), *available >> 20));
 }
 

@@ -18,7 +18,7 @@ namespace lpes::model {
 /// generation) is estimated to need more memory than is free. Small passes are let through without looking.
 [[nodiscard]] Result<void> checkMemoryFor(std::size_t tokens, bool cached, const ModelConfig& config, ComputeType type);
 
-/// The same for scaleGradient, which keeps every layer's activations, and all scores where a window or a cap rules.
+/// The same for scaleGradients, which keeps every layer's activations, and all scores where a window or a cap rules.
 [[nodiscard]] Result<void> checkGradientMemory(std::size_t tokens, const ModelConfig& config, ComputeType type);
 
 /// Prompt, answer and their common length.

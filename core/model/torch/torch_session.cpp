@@ -360,21 +360,23 @@ Result<void> TorchSession::checkProbedPrompt(const ProbedPrompt& item, const Pos
     return {};
 }
 
-Result<ScaleGradient> TorchSession::scaleGradient(const ScoredPrompt& prompt, const LayerScales& scales,
-                                                  std::stop_token stop) {
-    if (auto r = checkScoredPrompt(prompt, config(), config().contextLength); !r) return fail(r.error());
-    if (scales.empty()) {
-        return fail(ErrorCode::Usage, "there are no scales to differentiate; give one per layer (1 = unchanged)");
+Result<std::vector<ScaleGradient>> TorchSession::scaleGradients(std::span<const ScoredPrompt> batch,
+                                                                const PositionMethod& method, std::stop_token stop) {
+    if (batch.empty()) return fail(ErrorCode::Usage, "there are no prompts to differentiate; give at least one");
+    std::size_t tokens = 0;
+    for (const ScoredPrompt& item : batch) {
+        if (auto r = checkScoredPrompt(item, config(), contextLength(method)); !r) return fail(r.error());
+        tokens += item.prompt.size() + item.answer.size();
     }
-    if (auto r = rope::checkScales(scales, config().numLayers); !r) return fail(r.error());
+    if (auto r = differentiableScales(method); !r) return fail(r.error());
+    if (auto r = rope::checkMethod(method, m_methodModel); !r) return fail(r.error());
     if (m_model->weights.devices.front().is_cpu()) {
-        const std::size_t tokens = prompt.prompt.size() + prompt.answer.size();
         if (auto r = checkGradientMemory(tokens, config(), m_model->type); !r) return fail(r.error());
     }
-    return guarded("differentiating the scales", [&]() -> Result<ScaleGradient> {
+    return guarded("differentiating the scales", [&]() -> Result<std::vector<ScaleGradient>> {
         at::set_num_threads(m_threads);
         const c10::InferenceMode off(false);
-        return differentiateScales(config(), m_model->weights, prompt, scales, stop);
+        return differentiateScales(config(), m_model->weights, batch, method, stop);
     });
 }
 

@@ -43,8 +43,8 @@ class TorchSession final : public ModelSession {
                                                                                    std::stop_token stop) override;
     Result<std::vector<PromptProbe>> probePrompts(std::span<const ProbedPrompt> batch, const PositionMethod& method,
                                                   std::stop_token stop) override;
-    Result<ScaleGradient> scaleGradient(const ScoredPrompt& prompt, const LayerScales& scales,
-                                        std::stop_token stop) override;
+    Result<std::vector<ScaleGradient>> scaleGradients(std::span<const ScoredPrompt> batch, const PositionMethod& method,
+                                                      std::stop_token stop) override;
 
     Result<void> setMethod(const PositionMethod& method) override;
     const PositionMethod& currentMethod() const override { return m_method; }

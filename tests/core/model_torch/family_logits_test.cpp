@@ -221,16 +221,16 @@ TEST_P(FamilyLogits, GradientsOfTheScalesAreThoseOfTheScoredAnswer) {
         EXPECT_TRUE(scored.has_value());
         return (*scored)[0].meanNll;
     };
-    const auto gradient = session->scaleGradient(item, scales());
+    const auto gradient = session->scaleGradients(std::span(&item, 1), scales());
     ASSERT_TRUE(gradient.has_value()) << gradient.error().text();
-    EXPECT_NEAR(gradient->meanNll, at(scales()), 1e-4);
+    EXPECT_NEAR(gradient->front().meanNll, at(scales()), 1e-4);
     for (std::size_t layer = 0; layer < scales().size(); ++layer) {
         constexpr double kStep = 1e-4;
         LayerScales above = scales(), below = scales();
         above[layer] += kStep;
         below[layer] -= kStep;
         const double measured = (at(above) - at(below)) / (2.0 * kStep);
-        EXPECT_NEAR(gradient->gradient[layer], measured, 0.03 * std::abs(measured) + 0.05) << layer;
+        EXPECT_NEAR(gradient->front().gradient[layer], measured, 0.03 * std::abs(measured) + 0.05) << layer;
     }
 }
 
