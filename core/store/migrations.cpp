@@ -10,6 +10,7 @@
 namespace lpes::resources {
 extern const std::string_view schemaV1Sql;
 extern const std::string_view schemaV2Sql;
+extern const std::string_view schemaV3Sql;
 }  // namespace lpes::resources
 
 namespace lpes::store {
@@ -18,6 +19,7 @@ std::span<const Migration> builtInMigrations() {
     static const std::array<Migration, kSchemaVersion> steps = {{
         {1, resources::schemaV1Sql},
         {2, resources::schemaV2Sql},
+        {3, resources::schemaV3Sql},
     }};
     return steps;
 }

@@ -17,6 +17,7 @@ constexpr std::pair<CandidateRow::State, std::string_view> kCandidateStates[] = 
     {CandidateRow::State::Evaluated, "evaluated"},
     {CandidateRow::State::Duplicate, "duplicate"},
     {CandidateRow::State::Failed, "failed"},
+    {CandidateRow::State::GivenUp, "given_up"},
 };
 
 template <class Table, class Value>

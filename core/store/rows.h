@@ -82,8 +82,8 @@ struct CandidateRow {
     int generation = 0, index = 0;
     std::int64_t variantId = 0;
     std::string pointsJson;  ///< [[x,y],…]
-    enum class State { Evaluated, Duplicate, Failed } state = State::Evaluated;
-    double fitness = 0.0;  ///< NULL in the data base for failed candidates, which read as NaN
+    enum class State { Evaluated, Duplicate, Failed, GivenUp } state = State::Evaluated;
+    double fitness = 0.0;  ///< NULL in the data base for failed and given up ones, which read as NaN
     std::vector<double> byPosition;
     std::string reason;
     int duplicateGeneration = -1, duplicateIndex = -1;
@@ -97,6 +97,14 @@ struct GenerationRow {
 };
 
 /// Accuracy and NLL by position of one variant on one split ("search", "select", "report", "eval").
+/// ∂(mean answer NLL)/∂(every scale of the variant) for one prompt; the scales layer by layer as the variant's.
+struct SlopeRow {
+    std::string itemId;
+    int position = 0;
+    double nll = 0.0;
+    std::vector<double> slope;
+};
+
 struct PositionRow {
     std::int64_t variantId = 0;
     std::string split;

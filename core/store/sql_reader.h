@@ -31,6 +31,7 @@ class SqlReader final : public StoreReader {
     Result<std::vector<std::string>> split(std::int64_t runId, const std::string& split) override;
     Result<std::vector<VariantRow>> variants(std::int64_t runId) override;
     Result<std::vector<OutcomeRow>> outcomes(std::int64_t variantId, const std::string& split) override;
+    Result<std::vector<SlopeRow>> slopes(std::int64_t variantId, const std::string& split) override;
     Result<std::vector<CandidateRow>> candidates(std::int64_t runId) override;
     Result<std::vector<GenerationRow>> generations(std::int64_t runId) override;
     Result<std::vector<PositionRow>> positions(std::int64_t runId) override;

@@ -37,6 +37,28 @@ Result<std::vector<OutcomeRow>> SqlReader::outcomes(std::int64_t variantId, cons
     });
 }
 
+Result<std::vector<SlopeRow>> SqlReader::slopes(std::int64_t variantId, const std::string& split) {
+    return serialised([&]() -> Result<std::vector<SlopeRow>> {
+        Query query = m_connection->query(
+            "SELECT o.item_id, o.position, o.nll, o.slope_json FROM slopes o JOIN variants v ON v.id = o.variant_id "
+            "LEFT JOIN split_items s ON s.run_id = v.run_id AND s.split = o.split AND s.item_id = o.item_id "
+            "WHERE o.variant_id = ? AND o.split = ? ORDER BY s.ord IS NULL, s.ord, o.item_id, o.position");
+        query.bind(variantId, split);
+        std::vector<SlopeRow> all;
+        while (query.next()) {
+            SlopeRow row{query.text(0), query.smallInteger(1), query.real(2), {}};
+            std::optional<std::vector<double>> slope = numbersFromText(query.text(3));
+            if (!slope) {
+                return fail(nonsense(fmt::format("the slope of item '{}' at position {} of variant {} is '{}'",
+                                                 row.itemId, row.position, variantId, query.text(3))));
+            }
+            row.slope = std::move(*slope);
+            all.push_back(std::move(row));
+        }
+        return all;
+    });
+}
+
 Result<std::vector<CandidateRow>> SqlReader::candidates(std::int64_t runId) {
     return serialised([&]() -> Result<std::vector<CandidateRow>> {
         Query query = m_connection->query(

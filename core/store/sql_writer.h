@@ -36,6 +36,8 @@ class SqlWriter final : public StoreWriter {
                                        std::span<const double> scales) override;
     Result<void> recordOutcomes(std::int64_t variantId, const std::string& split,
                                 std::span<const OutcomeRow> rows) override;
+    Result<void> recordSlopes(std::int64_t variantId, const std::string& split,
+                              std::span<const SlopeRow> rows) override;
     Result<void> recordCandidate(std::int64_t runId, const CandidateRow& row) override;
     Result<void> recordGeneration(std::int64_t runId, const GenerationRow& row) override;
     Result<void> recordPositions(std::int64_t runId, std::span<const PositionRow> rows) override;

@@ -83,20 +83,35 @@ Result<void> SqlWriter::recordOutcomes(std::int64_t variantId, const std::string
     });
 }
 
+Result<void> SqlWriter::recordSlopes(std::int64_t variantId, const std::string& split, std::span<const SlopeRow> rows) {
+    return write([&]() -> Result<void> {
+        for (const SlopeRow& row : rows) {
+            m_connection
+                ->query(
+                    "INSERT OR REPLACE INTO slopes (variant_id, split, item_id, position, nll, slope_json) VALUES "
+                    "(?,?,?,?,?,?)")
+                .bind(variantId, split, row.itemId, row.position, row.nll, numbersToText(row.slope))
+                .run();
+        }
+        return {};
+    });
+}
+
 Result<void> SqlWriter::recordCandidate(std::int64_t runId, const CandidateRow& row) {
     return write([&]() -> Result<void> {
         if (row.variantId != 0) {
             if (Result<void> known = checkVariant(runId, row.variantId); !known) return known;
         }
         const auto unlessNegative = [](int value) { return value < 0 ? std::nullopt : std::optional<int>(value); };
-        const bool failed = row.state == CandidateRow::State::Failed;
+        // A given up one's fitness is of some of the items: it must not stand beside the others'.
+        const bool none = row.state == CandidateRow::State::Failed || row.state == CandidateRow::State::GivenUp;
         m_connection
             ->query(
                 "INSERT OR REPLACE INTO candidates (run_id, generation, idx, variant_id, points_json, state, fitness, "
                 "by_position_json, reason, duplicate_generation, duplicate_idx) VALUES (?,?,?,?,?,?,?,?,?,?,?)")
             .bind(runId, row.generation, row.index,
                   row.variantId == 0 ? std::nullopt : std::optional<std::int64_t>(row.variantId), row.pointsJson,
-                  candidateStateName(row.state), failed ? std::numeric_limits<double>::quiet_NaN() : row.fitness,
+                  candidateStateName(row.state), none ? std::numeric_limits<double>::quiet_NaN() : row.fitness,
                   numbersToText(row.byPosition), row.reason, unlessNegative(row.duplicateGeneration),
                   unlessNegative(row.duplicateIndex))
             .run();

@@ -13,7 +13,7 @@
 
 namespace lpes::store {
 
-inline constexpr int kSchemaVersion = 2;           ///< PRAGMA user_version
+inline constexpr int kSchemaVersion = 3;           ///< PRAGMA user_version
 inline constexpr int kApplicationId = 0x4C504553;  ///< PRAGMA application_id: "LPES"
 
 /// $LPES_DB, else userDataFolder()/lpes.db.
@@ -46,6 +46,8 @@ class StoreReader {
     /// Ordered by item (in the split's order), then position.
     [[nodiscard]] virtual Result<std::vector<OutcomeRow>> outcomes(std::int64_t variantId,
                                                                    const std::string& split) = 0;
+    /// Ordered as outcomes.
+    [[nodiscard]] virtual Result<std::vector<SlopeRow>> slopes(std::int64_t variantId, const std::string& split) = 0;
     /// Ordered by (generation, index).
     [[nodiscard]] virtual Result<std::vector<CandidateRow>> candidates(std::int64_t runId) = 0;
     [[nodiscard]] virtual Result<std::vector<GenerationRow>> generations(std::int64_t runId) = 0;
@@ -100,6 +102,9 @@ class StoreWriter {
     /// One transaction for all of them: the items of one forward pass. A row that exists is replaced.
     [[nodiscard]] virtual Result<void> recordOutcomes(std::int64_t variantId, const std::string& split,
                                                       std::span<const OutcomeRow> rows) = 0;
+    /// One transaction for all of them, as outcomes.
+    [[nodiscard]] virtual Result<void> recordSlopes(std::int64_t variantId, const std::string& split,
+                                                    std::span<const SlopeRow> rows) = 0;
     [[nodiscard]] virtual Result<void> recordCandidate(std::int64_t runId, const CandidateRow& row) = 0;
     [[nodiscard]] virtual Result<void> recordGeneration(std::int64_t runId, const GenerationRow& row) = 0;
     [[nodiscard]] virtual Result<void> recordPositions(std::int64_t runId, std::span<const PositionRow> rows) = 0;

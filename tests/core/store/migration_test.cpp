@@ -1,5 +1,7 @@
 #include "core/store/migrations.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <fstream>
 
@@ -76,7 +78,7 @@ TEST_F(StoreVersion1, IsRefusedByAReaderAndLeftAsItIs) {
 
 TEST_F(StoreVersion1, GetsScoresFromWhatWasRightAndNothingThatWasNotMeasured) {
     { openWriter(); }
-    EXPECT_EQ(ask("PRAGMA user_version"), "2");
+    EXPECT_EQ(ask("PRAGMA user_version"), std::to_string(kSchemaVersion));
     EXPECT_EQ(ask("PRAGMA integrity_check"), "ok");
     const auto reader = openReader();
     EXPECT_EQ(reader->run(1).value().label, "old");
@@ -150,8 +152,10 @@ TEST_F(StoreMigration, FailedStepLeavesTheLastCompleteVersion) {
     const auto writer = store::openWriter(path, {"x"}, newer);
     ASSERT_FALSE(writer);
     EXPECT_EQ(writer.error().code, ErrorCode::Database);
-    EXPECT_THAT(writer.error().message, AllOf(HasSubstr(path.string()), HasSubstr("from schema version 3 to 4")));
-    EXPECT_EQ(ask("PRAGMA user_version"), "3");
+    EXPECT_THAT(writer.error().message,
+                AllOf(HasSubstr(path.string()),
+                      HasSubstr(fmt::format("from schema version {} to {}", kSchemaVersion + 1, kSchemaVersion + 2))));
+    EXPECT_EQ(ask("PRAGMA user_version"), std::to_string(kSchemaVersion + 1));
     EXPECT_EQ(ask("SELECT count(*) FROM sqlite_schema WHERE name = 'more'"), "0");
     EXPECT_EQ(ask("SELECT count(*) FROM outcomes"), "60");
 }
@@ -180,10 +184,11 @@ TEST_F(StoreMigration, NewerFileIsRefusedByBothAndLeftAlone) {
     std::filesystem::remove(folder / "lpes.db.lock");
     for (const std::string& text :
          {outcomeText(StoreReader::open(path)), outcomeText(StoreWriter::open(path, {"old"}))}) {
-        EXPECT_THAT(text, AllOf(HasSubstr("database: "), HasSubstr(path.string()), HasSubstr("schema version 3"),
-                                HasSubstr("up to 2"), HasSubstr("update")));
+        EXPECT_THAT(text, AllOf(HasSubstr("database: "), HasSubstr(path.string()),
+                                HasSubstr(fmt::format("schema version {}", kSchemaVersion + 1)),
+                                HasSubstr(fmt::format("up to {}", kSchemaVersion)), HasSubstr("update")));
     }
-    EXPECT_EQ(ask("PRAGMA user_version"), "3");
+    EXPECT_EQ(ask("PRAGMA user_version"), std::to_string(kSchemaVersion + 1));
     EXPECT_FALSE(std::filesystem::exists(folder / "lpes.db.lock"));
 }
 

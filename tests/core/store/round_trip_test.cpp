@@ -166,6 +166,28 @@ TEST_F(StoreRoundTrip, OutcomesComeInTheOrderOfTheSplitAndReplaceThemselves) {
     EXPECT_EQ(writer->recordOutcomes(999, "search", threeOutcomes(1)).error().code, ErrorCode::Usage);
 }
 
+TEST_F(StoreRoundTrip, SlopesComeInTheOrderOfTheSplitAndReplaceThemselves) {
+    auto writer = openWriter();
+    const std::int64_t run = addRun(*writer);
+    ASSERT_TRUE(writer->setSplit(run, "search", std::vector<std::string>{"item-2", "item-1"}));
+    const std::vector<double> scales{1.0 / 3.0, 1.1};
+    const std::int64_t variant = writer->ensureVariant(run, "descent", scales).value();
+    const std::vector<SlopeRow> first{{"item-1", 0, 1.5, {0.1, -1e-17}}, {"item-1", 1, 1.0, {0.0, 2.0}}};
+    const std::vector<SlopeRow> second{{"item-2", 0, std::nan(""), {std::nan(""), 1.0}},
+                                       {"item-1", 1, 0.5, {0.25, 2.0}}};
+    ASSERT_TRUE(writer->recordSlopes(variant, "search", first));
+    ASSERT_TRUE(writer->recordSlopes(variant, "search", second));
+    const auto rows = openReader()->slopes(variant, "search").value();
+    ASSERT_EQ(rows.size(), 3u);
+    EXPECT_EQ(rows[0].itemId, "item-2");
+    EXPECT_TRUE(std::isnan(rows[0].nll) && std::isnan(rows[0].slope[0]));
+    EXPECT_EQ(rows[1].slope, first[0].slope) << "to the last bit";
+    EXPECT_EQ(rows[2].nll, 0.5);
+    EXPECT_EQ(rows[2].slope, (std::vector<double>{0.25, 2.0}));
+    EXPECT_TRUE(openReader()->slopes(variant, "report").value().empty());
+    EXPECT_EQ(writer->recordSlopes(999, "search", first).error().code, ErrorCode::Usage);
+}
+
 TEST_F(StoreRoundTrip, CandidatesKeepFailuresAndReplaceThemselves) {
     auto writer = openWriter();
     const std::int64_t run = addRun(*writer);
