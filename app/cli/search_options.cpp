@@ -11,6 +11,7 @@ namespace lpes::cli {
 namespace {
 
 constexpr const char* kSearchGroup = "Search";
+constexpr const char* kGradientGroup = "Descent";
 constexpr const char* kCurveGroup = "Curve";
 constexpr const char* kFitnessGroup = "Fitness and items";
 
@@ -30,23 +31,51 @@ void addGeneticOptions(SettingFlags& flags, search::SearchSettings& search) {
     add("--patience", "N",
         "Generations without a gain above --min-delta after which the search ends; auto: no limit [auto]",
         toOptionalNumber<int>(search.patience, 1));
-    add("--min-delta", "X", "Smallest gain in fitness that counts for --patience [0]",
-        toNumber<double>(search.minDelta, 0.0));
+    add("--min-delta", "X",
+        "Smallest gain in fitness that counts for --patience; noise: what exceeds its own standard error over the "
+        "search items [0]",
+        [&search](const std::string& name, const std::string& text) -> Result<void> {
+            search.aboveNoise = text == "noise";
+            search.minDelta = 0.0;
+            return search.aboveNoise ? Result<void>{} : toNumber<double>(search.minDelta, 0.0)(name, text);
+        });
     add("--mutation-rate", "P", "Probability that a coordinate of a child is changed [0.3]",
         toNumber<double>(search.mutationRate, 0.0, 1.0));
     add("--max-dx", "X", "Largest change of a point's depth in a mutation [0.125]",
         toNumber<double>(search.maxDx, 0.0, 1.0));
     add("--max-dy", "X", "Largest change of a point's scale in a mutation [0.2]",
         toNumber<double>(search.maxDy, 0.0, 100.0));
+    add("--racing", "ALPHA",
+        "Gives a candidate up after a quarter or half of the search items when it lies behind the last that would be "
+        "kept, wrongly with this probability at most; auto: never [auto]",
+        toOptionalNumber<double>(search.racing, 0.0));
     add("--optimizer", "NAME",
         "Where candidates come from: genetic; random, curves of the first generation alone; cma-es over the control "
-        "points; exhaustive, every grid value at every point, whatever --max-generations says [genetic]",
+        "points; gradient, descents along the slope of the answers' likelihood; exhaustive, every grid value at every "
+        "point, whatever --max-generations says [genetic]",
         [&search](const std::string&, const std::string& text) -> Result<void> {
             auto kind = search::parseOptimizer(text);
             if (!kind) return fail(kind.error());
             search.optimizer = *kind;
             return {};
         });
+}
+
+void addGradientOptions(SettingFlags& flags, search::GradientSettings& gradient) {
+    const auto add = [&](const char* name, const char* placeholder, const char* help, SettingFlags::Setter setter) {
+        flags.add(name, placeholder, help, std::move(setter))->group(kGradientGroup);
+    };
+    add("--gradient-starts", "N", "--optimizer gradient: descents side by side, each from a curve of its own [1]",
+        toNumber<int>(gradient.starts, 1, 10'000));
+    add("--refine", "N",
+        "--optimizer genetic: best individuals of every generation that a descent takes on; what it comes to is a "
+        "child "
+        "of the next [0]",
+        toNumber<int>(gradient.refined, 0, 10'000));
+    add("--gradient-steps", "N", "Steps of a descent in a generation [6]", toNumber<int>(gradient.steps, 1, 1'000'000));
+    add("--gradient-items", "N", "Search items, at all positions, that a step looks at; a slope costs three passes [4]",
+        toNumber<int>(gradient.items, 1, 1'000'000));
+    add("--gradient-rate", "X", "Length of a step, in units of scale [0.1]", toNumber<double>(gradient.rate));
 }
 
 void addCurveOptions(SettingFlags& flags, search::SearchSettings& search) {
@@ -81,6 +110,7 @@ void addCurveOptions(SettingFlags& flags, search::SearchSettings& search) {
 
 void addSearchOptions(SettingFlags& flags, studies::SearchRunSettings& settings) {
     addGeneticOptions(flags, settings.search);
+    addGradientOptions(flags, settings.search.gradient);
     addCurveOptions(flags, settings.search);
     const auto add = [&](const char* name, const char* placeholder, const char* help, SettingFlags::Setter setter) {
         flags.add(name, placeholder, help, std::move(setter))->group(kFitnessGroup);

@@ -63,6 +63,7 @@ enum StreamPurpose : std::uint32_t {
     kStreamNeedles = 12,
     kStreamHaystack = 13,
     kStreamSlots = 14,
+    kStreamSlopeItems = 15,
 };
 
 }  // namespace lpes

@@ -33,7 +33,7 @@ class CmaEs : public Optimizer {
         m_pathSigma = m_pathC;
     }
 
-    [[nodiscard]] int candidates(int generation) const override { return populationCandidates(m_settings, generation); }
+    [[nodiscard]] int candidates(int generation) const override { return candidatesOf(m_settings, generation); }
     [[nodiscard]] RandomStream stream(int generation, int index) const override {
         return candidateStream(m_settings, generation, index);
     }

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "core/base/clock.h"
+#include "core/search/guarded.h"
 
 namespace lpes::search {
 
@@ -66,13 +67,7 @@ std::optional<std::size_t> EvaluationRound::take() {
 }
 
 Result<Evaluation> EvaluationRound::evaluate(const Candidate& candidate, int worker) {
-    try {
-        return m_fitness.evaluate(candidate, worker, m_halt.get_token());
-    } catch (const std::exception& error) {
-        return fail(ErrorCode::Failed, "the evaluation ended with an exception", error.what());
-    } catch (...) {
-        return fail(ErrorCode::Failed, "the evaluation ended with an exception of unknown type");
-    }
+    return guarded("the evaluation", [&] { return m_fitness.evaluate(candidate, worker, m_halt.get_token()); });
 }
 
 void EvaluationRound::finish(std::size_t job, Result<Evaluation> result) {

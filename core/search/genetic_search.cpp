@@ -9,8 +9,11 @@
 
 #include "core/base/clock.h"
 #include "core/search/evaluation_round.h"
+#include "core/search/guarded.h"
+#include "core/search/in_parallel.h"
 #include "core/search/optimizer.h"
 #include "core/search/population.h"
+#include "core/search/racing.h"
 
 namespace lpes::search {
 namespace {
@@ -49,6 +52,7 @@ class Search {
         const std::size_t first = m_archive.size();
         const int count = m_optimizer->candidates(generation);
         if (count == 0) return EndReason::Exhausted;
+        if (const Ending ended = descend(generation); !ended || *ended) return ended;
         if (Result<void> bred = breed(generation, count); !bred) return fail(bred.error());
         std::vector<std::size_t> jobs;
         for (std::size_t place = first; place < m_archive.size(); ++place) {
@@ -59,6 +63,7 @@ class Search {
         if (Result<void> told = announce(generation, first, jobs.size()); !told) return fail(told.error());
         m_announced = m_archive.size();
 
+        if (const auto ended = race(jobs); !ended || *ended) return ended;
         EvaluationRound round(m_archive, jobs, {m_deadline, m_settings.maxConsecutiveFailures, m_failuresInARow},
                               m_fitness, m_observer);
         const Result<EvaluationRound::End> end = round.run(m_workers, m_stop);
@@ -83,6 +88,96 @@ class Search {
         m_history.push_back(summary(generation, m_population, m_archive, m_evaluations));
         if (Result<void> told = m_observer.generationFinished(m_history.back()); !told) return fail(told.error());
         return endAfter(generation);
+    }
+
+    /// Measures the slopes that the optimizer wants before it proposes a generation.
+    Ending descend(int generation) {
+        std::vector<SlopeRequest> requests = m_optimizer->wantedSlopes(generation);
+        if (requests.empty()) return std::nullopt;
+        if (Result<void> told = m_observer.descentStarted(generation); !told) return fail(told.error());
+        for (; !requests.empty(); requests = m_optimizer->wantedSlopes(generation)) {
+            const bool late = m_deadline && steadySeconds() >= *m_deadline;
+            const auto stored = [&](const SlopeRequest& request) { return m_fitness.isSlopeStored(request); };
+            if (late && !std::ranges::all_of(requests, stored)) return EndReason::TimeLimit;
+            const auto round = measureSlopes(requests, m_fitness, m_workers, m_stop);
+            if (!round) return fail(round.error());
+            if (round->stopped) return EndReason::Stopped;
+            for (const std::optional<Slope>& slope : round->slopes) {
+                m_failuresInARow = slope ? 0 : m_failuresInARow + 1;
+                if (m_failuresInARow == m_settings.maxConsecutiveFailures) {
+                    m_lastFailure = *round->failure;
+                    return EndReason::Failures;
+                }
+            }
+            m_optimizer->take(round->slopes);
+        }
+        return std::nullopt;
+    }
+
+    /// Takes the candidates out of `jobs` that looks at some of the items leave behind, and reports them. What a look
+    /// finds wrong with a candidate is left to its full evaluation.
+    Ending race(std::vector<std::size_t>& jobs) {
+        const int items = m_settings.racing ? m_fitness.items() : 0;
+        const std::vector<int> counts = looks(items);
+        for (const int count : counts) {
+            if (m_deadline && steadySeconds() >= *m_deadline) return std::nullopt;  // decided when handing out
+            std::vector<Result<Evaluation>> seen(jobs.size(), fail(ErrorCode::Failed, "not looked at"));
+            inParallel(jobs.size(), m_workers, m_stop, [&](std::size_t job, int worker) {
+                seen[job] = guarded("the evaluation", [&] {
+                    return m_fitness.evaluateFirst(m_archive[jobs[job]].record.candidate, count, worker, m_stop);
+                });
+            });
+            std::vector<std::vector<double>> runners;
+            std::vector<std::size_t> running;  // places in jobs
+            for (std::size_t job = 0; job < jobs.size(); ++job) {
+                if (seen[job]) {
+                    runners.push_back(seen[job]->byItem);
+                    running.push_back(job);
+                    continue;
+                }
+                if (m_stop.stop_requested() || m_fitness.isStop(seen[job].error())) return EndReason::Stopped;
+                if (seen[job].error().code == ErrorCode::Database) return fail(seen[job].error());
+            }
+            const auto verdicts = fallenBehind(runners, keptScores(count), m_population.keptCount(),
+                                               *m_settings.racing / static_cast<double>(counts.size()));
+            std::vector<std::size_t> left = jobs;
+            for (std::size_t i = 0; i < running.size(); ++i) {
+                if (!verdicts[i]) continue;
+                Evaluation evaluation = std::move(*seen[running[i]]);
+                evaluation.givenUp = true;
+                evaluation.reason = fmt::format(
+                    "given up after {} of {} items: {:.4g} behind the last that is kept "
+                    "(p = {:.2g})",
+                    count, items, verdicts[i]->behind, verdicts[i]->pValue);
+                const std::size_t place = jobs[running[i]];
+                if (Result<void> told = giveUp(place, std::move(evaluation)); !told) return fail(told.error());
+                std::erase(left, place);
+            }
+            jobs = std::move(left);
+        }
+        return std::nullopt;
+    }
+
+    Result<void> giveUp(std::size_t place, Evaluation evaluation) {
+        m_archive.setEvaluation(place, std::move(evaluation));
+        ++m_evaluations;
+        ++m_givenUp;
+        if (Result<void> told = m_observer.candidateFinished(m_archive[place].record); !told) return told;
+        for (const std::size_t duplicate : m_archive[place].duplicates) {
+            if (Result<void> told = m_observer.candidateFinished(m_archive[duplicate].record); !told) return told;
+        }
+        return {};
+    }
+
+    /// Scores on the first items of those that stay from the generation before.
+    [[nodiscard]] std::vector<std::vector<double>> keptScores(int count) const {
+        std::vector<std::vector<double>> scores;
+        for (const std::size_t place : m_population.members()) {
+            const Evaluation& evaluation = m_archive[place].record.evaluation;
+            if (scores.size() == m_population.keptCount() || !evaluation.complete()) break;
+            scores.emplace_back(evaluation.byItem.begin(), evaluation.byItem.begin() + count);
+        }
+        return scores;
     }
 
     /// Breeds on this thread, before anything of the generation is evaluated. Every candidate draws from a stream of
@@ -134,8 +229,12 @@ class Search {
     /// Why the search ends after this complete generation, if it does.
     std::optional<EndReason> endAfter(int generation) {
         const double best = m_history.back().best;  // NaN, which exceeds nothing, when every member failed
-        if (!m_reference || best > *m_reference + m_settings.minDelta) {
-            if (best == best) m_reference = best;
+        const std::size_t place = m_population.members().front();
+        if (!m_reference || best > *m_reference + std::max(m_settings.minDelta, noise(place))) {
+            if (best == best) {
+                m_reference = best;
+                m_referencePlace = place;
+            }
             m_withoutGain = 0;
         } else {
             ++m_withoutGain;
@@ -148,12 +247,22 @@ class Search {
         return std::nullopt;
     }
 
+    /// What a gain over the reference has to exceed beside the smallest that counts.
+    [[nodiscard]] double noise(std::size_t best) const {
+        if (!m_settings.aboveNoise) return 0.0;
+        const std::vector<double>& now = m_archive[best].record.evaluation.byItem;
+        const std::vector<double>& before = m_archive[m_referencePlace].record.evaluation.byItem;
+        return now.size() == before.size() ? standardErrorOfDifference(now, before) : 0.0;
+    }
+
     SearchOutcome outcome(EndReason end) {
         SearchOutcome result;
         result.end = end;
         result.history = std::move(m_history);
         result.evaluations = m_evaluations;
         result.failed = m_failed;
+        result.givenUp = m_givenUp;
+        result.failedSlope = m_lastFailure;
         for (std::size_t place = 0; place < m_announced; ++place) {
             if (!m_archive[place].evaluated) continue;
             result.candidates.push_back(m_archive[place].record);
@@ -177,8 +286,11 @@ class Search {
     std::vector<GenerationRecord> m_history;
     std::int64_t m_evaluations = 0;
     std::int64_t m_failed = 0;
+    std::int64_t m_givenUp = 0;
     int m_failuresInARow = 0;
+    std::optional<Error> m_lastFailure;
     std::optional<double> m_reference;  ///< best fitness when patience was last reset
+    std::size_t m_referencePlace = 0;   ///< whose fitness that is
     int m_withoutGain = 0;
 };
 

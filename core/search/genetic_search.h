@@ -7,53 +7,10 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/curve/scale_curve.h"
-#include "core/curve/scale_groups.h"
+#include "core/search/search_settings.h"
+#include "core/search/slope.h"
 
 namespace lpes::search {
-
-/// Where candidates come from. All have the same first generation size, the same number of candidates in the ones
-/// behind it, and the same history format.
-enum class OptimizerKind {
-    Genetic,    ///< methods.md §2
-    Random,     ///< every candidate a random curve of generation 0
-    CmaEs,      ///< arXiv 1604.00772 over the control points (cma_es.cpp)
-    Exhaustive  ///< every grid value at every control point, evenly spaced; `population` candidates a generation
-};
-[[nodiscard]] std::string optimizerName(OptimizerKind kind);                  ///< "genetic", "cma-es", …
-[[nodiscard]] Result<OptimizerKind> parseOptimizer(const std::string& text);  ///< Usage for anything else
-struct SearchSettings;
-/// Curves that an exhaustive search goes through: every grid value at every control point. −1: more than 2⁵³, or no
-/// grid.
-[[nodiscard]] std::int64_t exhaustiveSize(const SearchSettings& settings, int numLayers);
-inline constexpr std::int64_t kMostExhaustive = 1'000'000;  ///< curves that an exhaustive search may have
-
-/// Everything that decides a search besides the fitness. Two searches with equal settings and equal fitness values have
-/// equal histories, whatever the number of workers and however often they were interrupted (methods.md §2).
-struct SearchSettings {
-    std::uint64_t seed = 1;
-    OptimizerKind optimizer = OptimizerKind::Genetic;
-    int population = 32;                     ///< ≥ 4; the first population is generation 0
-    int maxGenerations = 12;                 ///< bred generations, ≥ 0
-    std::optional<std::int64_t> maxEvals;    ///< distinct candidates evaluated, failures included
-    std::optional<double> timeLimitSeconds;  ///< working time, earlier parts of a resumed run counted in
-    std::optional<int> patience;             ///< generations without a gain above minDelta before the search ends
-    double minDelta = 0.0;
-    curve::CurveKind curve = curve::CurveKind::Bezier;
-    int points = 4;  ///< control points; ignored for Free, which has one per layer
-    /// What a scale belongs to besides its layer. Each of the G groups has a curve of its own, all of one kind and
-    /// within the same constraints.
-    curve::ScaleGroups groups;
-    curve::Constraints constraints;
-    double mutationRate = 0.3;  ///< per coordinate
-    double maxDx = 0.125;
-    double maxDy = 0.2;
-    int maxConsecutiveFailures = 5;
-    int duplicateRetries = 20;
-};
-
-/// Usage with the setting's command-line name, its value and the allowed range. thread-safe.
-[[nodiscard]] Result<void> checkSettings(const SearchSettings& settings, int numLayers);
 
 /// A curve for each group and what they decode to.
 struct Candidate {
@@ -66,10 +23,14 @@ struct Candidate {
 /// How a candidate did on the search items.
 struct Evaluation {
     bool failed = false;
-    std::string reason;                   ///< why it failed, for the data base and the user
+    bool givenUp = false;                 ///< a race left it behind: the figures are of the first items alone
+    std::string reason;                   ///< why it failed or was given up, for the data base and the user
     double fitness = 0.0;                 ///< higher is better; the search sets 0 when failed
     std::vector<double> byPosition;       ///< score per evidence position, in the task's order; emptied when failed
     ErrorCode cause = ErrorCode::Failed;  ///< kind of the failure; means nothing otherwise
+    std::vector<double> byItem;           ///< score of each item that was looked at, in order, where races need it
+
+    [[nodiscard]] bool complete() const { return !failed && !givenUp; }
 };
 
 /// A candidate's place in the history.
@@ -83,8 +44,8 @@ struct CandidateRecord {
 
 struct GenerationRecord {
     int generation = 0;
-    double best = 0.0;  ///< best fitness in the population (failed candidates left out of all figures; when every
-                        ///< member failed, best, mean, worst and stddev are NaN)
+    double best = 0.0;  ///< best fitness in the population (failed and given up candidates left out of all figures;
+                        ///< without any other, best, mean, worst and stddev are NaN)
     double mean = 0.0;
     double worst = 0.0;
     double stddev = 0.0;                          ///< population standard deviation
@@ -110,6 +71,27 @@ class Fitness {
         static_cast<void>(candidate);
         return false;
     }
+    /// Items that the fitness is a mean over; 0: not known, and candidates cannot race.
+    [[nodiscard]] virtual int items() const { return 0; }
+    /// As `evaluate`, on the first `count` items alone, with their scores in byItem. What is paid here must not be paid
+    /// again by `evaluate`.
+    [[nodiscard]] virtual Result<Evaluation> evaluateFirst(const Candidate& candidate, int count, int worker,
+                                                           std::stop_token stop) {
+        static_cast<void>(candidate), static_cast<void>(count), static_cast<void>(worker), static_cast<void>(stop);
+        return fail(ErrorCode::Unsupported, "this fitness has no items to race over");
+    }
+    /// The slope of the loss, as the request says; called like `evaluate`, and must depend on the request alone. Only
+    /// searches that descend ask for it. An Error, or a number that is not finite, leaves the descent where it is for
+    /// this step and counts as a failure.
+    [[nodiscard]] virtual Result<Slope> slope(const SlopeRequest& request, int worker, std::stop_token stop) {
+        static_cast<void>(request), static_cast<void>(worker), static_cast<void>(stop);
+        return fail(ErrorCode::Unsupported, "this fitness has no slope; use another --optimizer");
+    }
+    /// As for candidates.
+    [[nodiscard]] virtual bool isSlopeStored(const SlopeRequest& request) const {
+        static_cast<void>(request);
+        return false;
+    }
 };
 
 /// Told what happens, in order of (generation, index), always from one thread at a time (a worker's or the caller's;
@@ -120,6 +102,11 @@ class SearchObserver {
     /// A generation was bred and will be evaluated; `toEvaluate` of its candidates are new and inside maxEvals.
     virtual Result<void> generationStarted(int generation, const std::vector<CandidateRecord>& bred,
                                            int toEvaluate) = 0;
+    /// Before its candidates are bred, a generation descends; told before its first step.
+    virtual Result<void> descentStarted(int generation) {
+        static_cast<void>(generation);
+        return {};
+    }
     /// One candidate of the running generation has its evaluation (in order of completion). Called once for every
     /// candidate that gets one: a duplicate (`duplicateOf` is set) follows its original at once, or generationStarted
     /// where the original is of an earlier generation.
@@ -137,6 +124,8 @@ struct SearchOutcome {
     std::int64_t evaluations = 0;             ///< distinct candidates evaluated
     std::int64_t cacheHits = 0;               ///< candidates that shared an earlier evaluation
     std::int64_t failed = 0;
+    std::int64_t givenUp = 0;          ///< by races; they count as evaluations
+    std::optional<Error> failedSlope;  ///< end == Failures: why, where a slope was the last to fail
 };
 
 /// A search with the optimizer that the settings name; by default the curve-constrained genetic search of methods.md §2
@@ -161,6 +150,10 @@ struct SearchOutcome {
 ///   Patience, Evaluations.
 /// - Resuming is running again with the same settings and a fitness that serves the stored evaluations.
 ///
+/// - Races are decided when all candidates of a generation were looked at, never while some are.
+/// - Descents end before a generation is bred; every descent has its slope before any of them moves. Failed slopes and
+///   failed candidates count towards maxConsecutiveFailures alike.
+///
 /// Only the time limit and a stop depend on time. After the time limit no further candidate is handed out (isStored
 /// excepted); what is finished of the incomplete generation counts for bestDistinct. `elapsedBefore`: seconds that
 /// earlier parts of this run took. On stop the outcome holds what is finished and end == Stopped; that is no error.
@@ -171,7 +164,7 @@ struct SearchOutcome {
                                                      Fitness& fitness, SearchObserver& observer, double elapsedBefore,
                                                      std::stop_token stop);
 
-/// The best `count` candidates with different scales, best first; failed ones never.
+/// The best `count` candidates with different scales, best first; failed and given up ones never.
 [[nodiscard]] std::vector<CandidateRecord> bestDistinct(const SearchOutcome& outcome, int count);
 
 /// Fitness Σ w_p·score_p − β·(max_p − min_p); weights are normalised to sum 1 (methods.md §2). NaN, which fails the

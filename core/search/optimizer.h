@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/search/archive.h"
@@ -29,12 +30,18 @@ class Optimizer {
     };
     /// The genome of a candidate: in order of index, and again with the same stream when its scales were seen.
     [[nodiscard]] virtual Proposal propose(int generation, int index, RandomStream& random) = 0;
+    /// Points whose slopes it wants before it proposes the candidates of `generation`: asked again, after `take`, until
+    /// it wants none.
+    [[nodiscard]] virtual std::vector<SlopeRequest> wantedSlopes(int generation) {
+        static_cast<void>(generation);
+        return {};
+    }
+    /// The slopes just wanted, in their order; nothing for one that failed.
+    virtual void take(const std::vector<std::optional<Slope>>& slopes) { static_cast<void>(slopes); }
     /// Every candidate of a generation, archive[first …], has its evaluation.
     virtual void learn(const Archive& archive, std::size_t first) = 0;
 };
 
-/// A population in the first generation; then what is left of one when the better half, rounded up, stays.
-[[nodiscard]] int populationCandidates(const SearchSettings& settings, int generation);
 /// The stream of a candidate's own: of (seed, generation, index) alone.
 [[nodiscard]] RandomStream candidateStream(const SearchSettings& settings, int generation, int index);
 
@@ -48,6 +55,7 @@ class Optimizer {
                                                      const Archive& archive, const std::vector<std::size_t>& ranked);
 [[nodiscard]] std::unique_ptr<Optimizer> makeRandomSearch(const SearchSettings& settings, int numLayers);
 [[nodiscard]] std::unique_ptr<Optimizer> makeCmaEs(const SearchSettings& settings, int numLayers);
+[[nodiscard]] std::unique_ptr<Optimizer> makeGradient(const SearchSettings& settings, int numLayers);
 [[nodiscard]] std::unique_ptr<Optimizer> makeExhaustive(const SearchSettings& settings, int numLayers);
 
 }  // namespace lpes::search

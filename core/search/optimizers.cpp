@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/search/gradient_descent.h"
 #include "core/search/operators.h"
 #include "core/search/optimizer.h"
 
@@ -15,7 +16,7 @@ class FromRandomCurves : public Optimizer {
     FromRandomCurves(const SearchSettings& settings, int numLayers)
         : m_settings(settings), m_numLayers(numLayers), m_known(knownGenomes(settings, numLayers)) {}
 
-    [[nodiscard]] int candidates(int generation) const override { return populationCandidates(m_settings, generation); }
+    [[nodiscard]] int candidates(int generation) const override { return candidatesOf(m_settings, generation); }
     [[nodiscard]] RandomStream stream(int generation, int index) const override {
         return candidateStream(m_settings, generation, index);
     }
@@ -40,9 +41,36 @@ class Genetic : public FromRandomCurves {
   public:
     Genetic(const SearchSettings& settings, int numLayers, const Archive& archive,
             const std::vector<std::size_t>& ranked)
-        : FromRandomCurves(settings, numLayers), m_archive(archive), m_ranked(ranked) {}
+        : FromRandomCurves(settings, numLayers),
+          m_archive(archive),
+          m_ranked(ranked),
+          m_descents(settings, numLayers) {}
+
+    [[nodiscard]] Proposal propose(int generation, int index, RandomStream& random) override {
+        if (generation > 0 && index < m_descents.count()) return {m_descents.result(index), true};
+        return FromRandomCurves::propose(generation, index, random);
+    }
+    [[nodiscard]] std::vector<SlopeRequest> wantedSlopes(int generation) override {
+        if (generation > m_refined) {
+            m_descents.begin(best(generation));
+            m_refined = generation;
+        }
+        return m_descents.wanted(generation);
+    }
+    void take(const std::vector<std::optional<Slope>>& slopes) override { m_descents.take(slopes); }
 
   private:
+    /// The individuals that descents take on: different ones, best first, no more than are bred.
+    [[nodiscard]] std::vector<Genome> best(int generation) const {
+        const auto wanted = static_cast<std::size_t>(descentsOf(m_settings, generation));
+        std::vector<Genome> genomes;
+        for (const std::size_t place : m_ranked) {
+            const CandidateRecord& record = m_archive[place].record;
+            if (genomes.size() == wanted || !record.evaluation.complete()) break;
+            if (!record.duplicateOf) genomes.push_back(record.candidate.points);
+        }
+        return genomes;
+    }
     Genome bred(RandomStream& random) override {
         const auto kept = static_cast<std::size_t>(m_settings.population - candidates(1));
         const auto [a, b] = drawParents(kept, random);
@@ -54,6 +82,51 @@ class Genetic : public FromRandomCurves {
 
     const Archive& m_archive;
     const std::vector<std::size_t>& m_ranked;
+    Descents m_descents;
+    int m_refined = 0;  ///< generation whose descents have begun
+};
+
+/// Descents side by side, each from a curve of its own: the known ones, then random ones. Its candidates are where they
+/// have come since the generation before.
+class GradientGuided : public Optimizer {
+  public:
+    GradientGuided(const SearchSettings& settings, int numLayers)
+        : m_settings(settings), m_descents(settings, numLayers) {
+        m_starts = knownGenomes(settings, numLayers);
+        m_starts.resize(std::min(m_starts.size(), static_cast<std::size_t>(settings.gradient.starts)));
+        for (int index = static_cast<int>(m_starts.size()); index < settings.gradient.starts; ++index) {
+            RandomStream random = candidateStream(settings, 0, index);
+            m_starts.push_back(randomGenome(settings, numLayers, random));
+        }
+    }
+
+    [[nodiscard]] int candidates(int generation) const override { return candidatesOf(m_settings, generation); }
+    [[nodiscard]] RandomStream stream(int generation, int index) const override {
+        return candidateStream(m_settings, generation, index);
+    }
+    [[nodiscard]] Proposal propose(int generation, int index, RandomStream&) override {
+        return {generation == 0 ? m_starts[static_cast<std::size_t>(index)] : m_descents.result(index), true};
+    }
+    [[nodiscard]] std::vector<SlopeRequest> wantedSlopes(int generation) override {
+        if (generation == 0) return {};
+        if (generation > m_generation) {
+            if (m_generation == 0) {
+                m_descents.begin(m_starts);
+            } else {
+                m_descents.goOn();
+            }
+            m_generation = generation;
+        }
+        return m_descents.wanted(generation);
+    }
+    void take(const std::vector<std::optional<Slope>>& slopes) override { m_descents.take(slopes); }
+    void learn(const Archive&, std::size_t) override {}
+
+  private:
+    const SearchSettings& m_settings;
+    std::vector<Genome> m_starts;
+    Descents m_descents;
+    int m_generation = 0;
 };
 
 class RandomSearch : public FromRandomCurves {
@@ -111,8 +184,17 @@ class Exhaustive : public Optimizer {
 
 }  // namespace
 
-int populationCandidates(const SearchSettings& settings, int generation) {
-    return generation == 0 ? settings.population : settings.population - (settings.population + 1) / 2;
+int candidatesOf(const SearchSettings& settings, int generation) {
+    if (settings.optimizer == OptimizerKind::Gradient) return settings.gradient.starts;
+    if (generation == 0 || settings.optimizer == OptimizerKind::Exhaustive) return settings.population;
+    return settings.population - (settings.population + 1) / 2;
+}
+
+int descentsOf(const SearchSettings& settings, int generation) {
+    if (generation == 0) return 0;
+    if (settings.optimizer == OptimizerKind::Gradient) return settings.gradient.starts;
+    if (settings.optimizer != OptimizerKind::Genetic) return 0;
+    return std::min(settings.gradient.refined, candidatesOf(settings, generation));
 }
 
 RandomStream candidateStream(const SearchSettings& settings, int generation, int index) {
@@ -137,6 +219,10 @@ std::unique_ptr<Optimizer> makeRandomSearch(const SearchSettings& settings, int 
     return std::make_unique<RandomSearch>(settings, numLayers);
 }
 
+std::unique_ptr<Optimizer> makeGradient(const SearchSettings& settings, int numLayers) {
+    return std::make_unique<GradientGuided>(settings, numLayers);
+}
+
 std::unique_ptr<Optimizer> makeExhaustive(const SearchSettings& settings, int numLayers) {
     return std::make_unique<Exhaustive>(settings, numLayers);
 }
@@ -148,6 +234,8 @@ std::unique_ptr<Optimizer> makeOptimizer(const SearchSettings& settings, int num
             return makeRandomSearch(settings, numLayers);
         case OptimizerKind::CmaEs:
             return makeCmaEs(settings, numLayers);
+        case OptimizerKind::Gradient:
+            return makeGradient(settings, numLayers);
         case OptimizerKind::Exhaustive:
             return makeExhaustive(settings, numLayers);
         case OptimizerKind::Genetic:
@@ -162,6 +250,8 @@ std::string optimizerName(OptimizerKind kind) {
             return "random";
         case OptimizerKind::CmaEs:
             return "cma-es";
+        case OptimizerKind::Gradient:
+            return "gradient";
         case OptimizerKind::Exhaustive:
             return "exhaustive";
         case OptimizerKind::Genetic:
@@ -171,12 +261,12 @@ std::string optimizerName(OptimizerKind kind) {
 }
 
 Result<OptimizerKind> parseOptimizer(const std::string& text) {
-    for (const OptimizerKind kind :
-         {OptimizerKind::Genetic, OptimizerKind::Random, OptimizerKind::CmaEs, OptimizerKind::Exhaustive}) {
+    for (const OptimizerKind kind : {OptimizerKind::Genetic, OptimizerKind::Random, OptimizerKind::CmaEs,
+                                     OptimizerKind::Gradient, OptimizerKind::Exhaustive}) {
         if (text == optimizerName(kind)) return kind;
     }
     return fail(ErrorCode::Usage,
-                fmt::format("optimizer '{}' is not known; use genetic, random, cma-es or exhaustive", text));
+                fmt::format("optimizer '{}' is not known; use genetic, random, cma-es, gradient or exhaustive", text));
 }
 
 }  // namespace lpes::search

@@ -30,7 +30,7 @@ std::string endReasonName(EndReason reason) {
 std::vector<CandidateRecord> bestDistinct(const SearchOutcome& outcome, int count) {
     std::vector<const CandidateRecord*> ranked;
     for (const CandidateRecord& record : outcome.candidates) {
-        if (!record.evaluation.failed) ranked.push_back(&record);
+        if (record.evaluation.complete()) ranked.push_back(&record);
     }
     std::sort(ranked.begin(), ranked.end(),
               [](const CandidateRecord* a, const CandidateRecord* b) { return ranksBefore(*a, *b); });

@@ -29,6 +29,7 @@ double diversityOf(const std::vector<const CandidateRecord*>& members) {
 
 bool ranksBefore(const CandidateRecord& a, const CandidateRecord& b) {
     if (a.evaluation.failed != b.evaluation.failed) return b.evaluation.failed;
+    if (a.evaluation.givenUp != b.evaluation.givenUp) return b.evaluation.givenUp;
     if (!a.evaluation.failed && a.evaluation.fitness != b.evaluation.fitness) {
         return a.evaluation.fitness > b.evaluation.fitness;
     }
@@ -52,7 +53,7 @@ GenerationRecord summary(int generation, const Population& population, const Arc
     for (const std::size_t place : population.members()) {
         const CandidateRecord& member = archive[place].record;
         record.population.emplace_back(member.candidate.generation, member.candidate.index);
-        if (member.evaluation.failed) continue;
+        if (!member.evaluation.complete()) continue;
         valid.push_back(&member);
         sum += member.evaluation.fitness;
     }

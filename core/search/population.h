@@ -7,8 +7,8 @@
 
 namespace lpes::search {
 
-/// Better first: failed candidates after all others, then higher fitness, then earlier (generation, index). A strict
-/// total order over the candidates of one search.
+/// Better first: failed candidates after all others, given up ones before them, then higher fitness, then earlier
+/// (generation, index). A strict total order over the candidates of one search.
 [[nodiscard]] bool ranksBefore(const CandidateRecord& a, const CandidateRecord& b);
 
 /// The candidates that live at the same time: places in the archive, best first.

@@ -75,6 +75,16 @@ Result<void> checkSettings(const SearchSettings& settings, int numLayers) {
     check.range("--mutation-rate", settings.mutationRate, 0, 1);
     check.range("--max-dx", settings.maxDx, 0, 1);
     check.range("--max-dy", settings.maxDy, 0, kMaxScale);
+    if (settings.racing) {
+        check.above("--racing", *settings.racing, 0);
+        check.range("--racing", *settings.racing, 0, 0.5);
+    }
+    check.range("--gradient-starts", settings.gradient.starts, 1, kMaxPopulation);
+    check.range("--refine", settings.gradient.refined, 0, kMaxPopulation);
+    check.range("--gradient-steps", settings.gradient.steps, 1, kMaxGenerations);
+    check.range("--gradient-items", settings.gradient.items, 1, kMaxGenerations);
+    check.above("--gradient-rate", settings.gradient.rate, 0);
+    check.range("--gradient-rate", settings.gradient.rate, 0, kMaxScale);
     check.atLeast("the number of failures in a row that ends the search", settings.maxConsecutiveFailures, 1);
     check.atLeast("the number of times that a duplicate is drawn again", settings.duplicateRetries, 0);
     if (auto valid = check.result(); !valid || settings.optimizer != OptimizerKind::Exhaustive) return valid;

@@ -76,7 +76,7 @@ class Evaluation {
         m_progress.setStage(fmt::format("evaluating {}", name));
         auto outcomes = evaluateVariant({*m_session, m_work.bench.model.tokenizer(), *plan, m_work.method, m_work.score,
                                          m_store, *variant, kSplit, m_settings.agreementItems},
-                                        m_progress, stop);
+                                        m_progress, stop, plan->chunks().size());
         if (!outcomes) {
             if (!model::wasStopped(outcomes.error())) return fail(outcomes.error());
             m_stopped = true;

@@ -111,6 +111,17 @@ void PromptPlan::cut() {
     }
 }
 
+std::size_t PromptPlan::chunksOf(int items) const {
+    std::size_t count = 0;
+    for (; count < m_chunks.size() && items > 0; ++count) {
+        for (const std::size_t entry : m_chunks[count]) {
+            const bool last = entry + 1 == m_entries.size() || m_entries[entry + 1].position == 0;
+            items -= last ? 1 : 0;
+        }
+    }
+    return count;
+}
+
 Result<std::shared_ptr<const TokenizedPrompt>> PromptPlan::tokens(std::size_t entry) const {
     if (m_tokens[entry]) return m_tokens[entry];
     auto made = m_maker->tokens(m_items[entry], m_entries[entry].position);
@@ -249,8 +260,7 @@ Result<VariantEvaluation::ChunkRun> VariantEvaluation::runChunk(std::size_t chun
 }
 
 Result<std::vector<analysis::ItemOutcome>> evaluateVariant(VariantEvaluation::Subject subject, ChunkObserver& observer,
-                                                           std::stop_token stop) {
-    const std::size_t chunks = subject.plan.chunks().size();
+                                                           std::stop_token stop, std::size_t chunks) {
     auto evaluation = VariantEvaluation::begin(std::move(subject));
     if (!evaluation) return fail(evaluation.error());
     for (std::size_t chunk = 0; chunk < chunks; ++chunk) {

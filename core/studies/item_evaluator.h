@@ -55,6 +55,8 @@ class PromptPlan {
     [[nodiscard]] Result<std::shared_ptr<const TokenizedPrompt>> tokens(std::size_t entry) const;
     /// Indices into entries, chunk by chunk.
     [[nodiscard]] const std::vector<std::vector<std::size_t>>& chunks() const { return m_chunks; }
+    /// How many of them hold the first `items` of the items that are run, at all their positions.
+    [[nodiscard]] std::size_t chunksOf(int items) const;
     [[nodiscard]] const PassSize& pass() const { return m_pass; }
     [[nodiscard]] int contextLength() const { return m_maker->contextLength(); }
     /// Answers are generated and scored by a rule that gives more than right and wrong.
@@ -128,8 +130,9 @@ class VariantEvaluation {
     std::vector<analysis::ItemOutcome> m_outcomes;
 };
 
-/// All chunks of a variant, one after another.
+/// The first `chunks` of a variant, one after another.
 [[nodiscard]] Result<std::vector<analysis::ItemOutcome>> evaluateVariant(VariantEvaluation::Subject subject,
-                                                                         ChunkObserver& observer, std::stop_token stop);
+                                                                         ChunkObserver& observer, std::stop_token stop,
+                                                                         std::size_t chunks);
 
 }  // namespace lpes::studies

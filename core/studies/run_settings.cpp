@@ -22,6 +22,7 @@ json searchJson(const search::SearchSettings& settings) {
             {"time_limit", optionalJson(settings.timeLimitSeconds)},
             {"patience", optionalJson(settings.patience)},
             {"min_delta", settings.minDelta},
+            {"above_noise", settings.aboveNoise},
             {"curve", curve::curveKindName(settings.curve)},
             {"points", settings.points},
             {"per", curve::groupsText(settings.groups)},
@@ -32,7 +33,13 @@ json searchJson(const search::SearchSettings& settings) {
             {"max_dx", settings.maxDx},
             {"max_dy", settings.maxDy},
             {"max_failures", settings.maxConsecutiveFailures},
-            {"duplicate_retries", settings.duplicateRetries}};
+            {"duplicate_retries", settings.duplicateRetries},
+            {"racing", optionalJson(settings.racing)},
+            {"gradient_starts", settings.gradient.starts},
+            {"refine", settings.gradient.refined},
+            {"gradient_steps", settings.gradient.steps},
+            {"gradient_items", settings.gradient.items},
+            {"gradient_rate", settings.gradient.rate}};
 }
 
 void readShared(JsonFields& fields, ComputeSettings& compute, TaskSpec& task) {
@@ -53,6 +60,7 @@ void readSettings(JsonFields& fields, SearchRunSettings& settings, std::string& 
     fields.read("time_limit", search.timeLimitSeconds);
     fields.read("patience", search.patience);
     fields.read("min_delta", search.minDelta);
+    fields.read("above_noise", search.aboveNoise);
     fields.read("curve", curveName);
     fields.read("points", search.points);
     fields.read("per", per);
@@ -64,6 +72,12 @@ void readSettings(JsonFields& fields, SearchRunSettings& settings, std::string& 
     fields.read("max_dy", search.maxDy);
     fields.read("max_failures", search.maxConsecutiveFailures);
     fields.read("duplicate_retries", search.duplicateRetries);
+    fields.read("racing", search.racing);
+    fields.read("gradient_starts", search.gradient.starts);
+    fields.read("refine", search.gradient.refined);
+    fields.read("gradient_steps", search.gradient.steps);
+    fields.read("gradient_items", search.gradient.items);
+    fields.read("gradient_rate", search.gradient.rate);
     fields.read("score", settings.score);
     fields.read("weights", settings.weights);
     fields.read("gap_penalty", settings.gapPenalty);

@@ -1,24 +1,52 @@
 #include "core/studies/search_fitness.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
+
+#include "core/base/random.h"
+#include "core/studies/slope_evaluator.h"
 
 namespace lpes::studies {
 
 SearchFitness::SearchFitness(Context context, const PromptPlan& searchPlan, int workers, StoredCandidates before)
-    : m_context(std::move(context)), m_searchPlan(searchPlan), m_before(std::move(before)) {
+    : m_context(std::move(context)),
+      m_searchPlan(searchPlan),
+      m_slopeItems(entriesByItem(searchPlan)),
+      m_before(std::move(before)) {
+    RandomStream(m_context.seed, kStreamSlopeItems).shuffle(m_slopeItems);
     for (int i = 0; i < workers; ++i)
         m_sessions.push_back(m_context.bench.model.lm->newSession(m_context.bench.threads));
 }
+
+namespace {
+
+Result<search::Evaluation> evaluationOf(Result<SearchFitness::SplitResult> result) {
+    if (!result) return fail(result.error());
+    search::Evaluation evaluation;
+    evaluation.fitness = result->fitness;
+    evaluation.byPosition = std::move(result->byPosition);
+    evaluation.byItem = std::move(result->byItem);
+    return evaluation;
+}
+
+}  // namespace
 
 Result<search::Evaluation> SearchFitness::evaluate(const search::Candidate& candidate, int worker,
                                                    std::stop_token stop) {
     if (const auto it = m_before.failed.find({candidate.generation, candidate.index}); it != m_before.failed.end()) {
         m_context.progress.addSkipped(m_searchPlan.prompts());
-        return search::Evaluation{true, it->second, 0.0, {}};
+        search::Evaluation evaluation;
+        evaluation.failed = true;
+        evaluation.reason = it->second;
+        return evaluation;
     }
-    auto result = evaluateSplit("candidate", candidate.scales, m_searchPlan, "search", worker, stop);
-    if (!result) return fail(result.error());
-    return search::Evaluation{false, {}, result->fitness, result->byPosition};
+    return evaluationOf(evaluateSplit("candidate", candidate.scales, m_searchPlan, "search", worker, stop));
+}
+
+Result<search::Evaluation> SearchFitness::evaluateFirst(const search::Candidate& candidate, int count, int worker,
+                                                        std::stop_token stop) {
+    return evaluationOf(evaluateSplit("candidate", candidate.scales, m_searchPlan, "search", worker, stop, count));
 }
 
 bool SearchFitness::isStored(const search::Candidate& candidate) const {
@@ -26,23 +54,73 @@ bool SearchFitness::isStored(const search::Candidate& candidate) const {
     return m_before.evaluated.contains(place) || m_before.failed.contains(place);
 }
 
+std::vector<std::size_t> SearchFitness::entriesOf(const search::SlopeRequest& request) const {
+    std::vector<std::size_t> entries;
+    const std::size_t count = std::min(static_cast<std::size_t>(request.items), m_slopeItems.size());
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t item = (static_cast<std::size_t>(request.number) * count + i) % m_slopeItems.size();
+        entries.insert(entries.end(), m_slopeItems[item].begin(), m_slopeItems[item].end());
+    }
+    return entries;
+}
+
+Result<search::Slope> SearchFitness::slope(const search::SlopeRequest& request, int worker, std::stop_token stop) {
+    auto variant = m_context.store.ensureVariant(m_context.runId, "descent", request.scales);
+    if (!variant) return fail(variant.error());
+    auto rows = measureItemSlopes(
+        {session(worker), m_searchPlan, m_context.groups, request.scales, m_context.store, *variant, "search"},
+        entriesOf(request), m_context.progress, stop);
+    if (!rows) return fail(rows.error());
+    return weightedSlope(meanByPosition(*rows, m_context.bench.task.positions.size()), m_context.weights,
+                         m_context.gapPenalty);
+}
+
+bool SearchFitness::isSlopeStored(const search::SlopeRequest& request) const {
+    const auto variant = m_context.store.ensureVariant(m_context.runId, "descent", request.scales);
+    if (!variant) return false;
+    const auto rows = m_context.store.reader().slopes(*variant, "search");
+    return rows && rows->size() >= entriesOf(request).size();
+}
+
 rope::PositionMethod SearchFitness::method(const std::vector<double>& scales) const {
     return lpesMethod(m_context.groups, scales);
+}
+
+std::vector<double> SearchFitness::scoresByItem(const std::vector<analysis::ItemOutcome>& outcomes) const {
+    const double total = std::accumulate(m_context.weights.begin(), m_context.weights.end(), 0.0);
+    std::vector<double> scores;
+    for (const analysis::ItemOutcome& outcome : outcomes) {
+        if (outcome.skippedTooLong) continue;
+        if (outcome.position == 0) scores.push_back(0.0);
+        const double weight = m_context.weights[static_cast<std::size_t>(outcome.position)] / total;
+        scores.back() += weight * m_context.score.score(outcome.score, outcome.nll);
+    }
+    return scores;
 }
 
 Result<SearchFitness::SplitResult> SearchFitness::evaluateSplit(const std::string& name,
                                                                 const std::vector<double>& scales,
                                                                 const PromptPlan& plan, const std::string& split,
-                                                                int worker, std::stop_token stop) {
+                                                                int worker, std::stop_token stop,
+                                                                std::optional<int> firstItems) {
     auto variant = m_context.store.ensureVariant(m_context.runId, name, scales);
     if (!variant) return fail(variant.error());
-    auto outcomes = evaluateVariant({session(worker), m_context.bench.model.tokenizer(), plan, method(scales),
-                                     m_context.score, m_context.store, *variant, split},
-                                    m_context.progress, stop);
+    auto outcomes =
+        evaluateVariant({session(worker), m_context.bench.model.tokenizer(), plan, method(scales), m_context.score,
+                         m_context.store, *variant, split},
+                        m_context.progress, stop, firstItems ? plan.chunksOf(*firstItems) : plan.chunks().size());
     if (!outcomes) return fail(outcomes.error());
     SplitResult result;
     result.variantId = *variant;
     result.outcomes = std::move(*outcomes);
+    result.byItem = scoresByItem(result.outcomes);
+    if (firstItems) {
+        // The last pass may reach into items that are not asked for, and not through all their positions.
+        result.byItem.resize(static_cast<std::size_t>(*firstItems));
+        const auto skipped =
+            static_cast<std::size_t>(std::ranges::count_if(result.outcomes, &analysis::ItemOutcome::skippedTooLong));
+        result.outcomes.resize(skipped + result.byItem.size() * m_context.bench.task.positions.size());
+    }
     result.accuracy = analysis::accuracyByPosition(result.outcomes, m_context.bench.task.labels);
     for (const analysis::PositionResult& position : result.accuracy.positions) {
         result.byPosition.push_back(m_context.score.score(position.accuracy, position.answerNll));

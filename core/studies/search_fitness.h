@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -34,6 +35,7 @@ class SearchFitness final : public search::Fitness {
         std::vector<double> weights;  ///< per position
         double gapPenalty = 0.0;
         curve::ScaleGroups groups;  ///< what scales belong to besides their layer
+        std::uint64_t seed = 1;     ///< of the order in which descents see the search items
     };
     /// One session per worker.
     SearchFitness(Context context, const PromptPlan& searchPlan, int workers, StoredCandidates before);
@@ -41,6 +43,12 @@ class SearchFitness final : public search::Fitness {
     Result<search::Evaluation> evaluate(const search::Candidate& candidate, int worker, std::stop_token stop) override;
     bool isStop(const Error& error) const override { return model::wasStopped(error); }
     bool isStored(const search::Candidate& candidate) const override;
+    int items() const override { return static_cast<int>(m_slopeItems.size()); }
+    Result<search::Evaluation> evaluateFirst(const search::Candidate& candidate, int count, int worker,
+                                             std::stop_token stop) override;
+    /// On the next so many items of the search split, in an order of the run's own (seeded) and round again.
+    Result<search::Slope> slope(const search::SlopeRequest& request, int worker, std::stop_token stop) override;
+    bool isSlopeStored(const search::SlopeRequest& request) const override;
 
     /// LPES with these scales [L·G], or the model as it is without any.
     [[nodiscard]] rope::PositionMethod method(const std::vector<double>& scales) const;
@@ -51,17 +59,24 @@ class SearchFitness final : public search::Fitness {
         std::vector<analysis::ItemOutcome> outcomes;
         analysis::AccuracyByPosition accuracy;
         std::vector<double> byPosition;  ///< score per position
+        std::vector<double> byItem;      ///< weighted score of each item that was run, in order of the plan
         double fitness = 0.0;
     };
+    /// `firstItems`: only so many of the plan's items; unset: all.
     [[nodiscard]] Result<SplitResult> evaluateSplit(const std::string& name, const std::vector<double>& scales,
                                                     const PromptPlan& plan, const std::string& split, int worker,
-                                                    std::stop_token stop);
+                                                    std::stop_token stop, std::optional<int> firstItems = {});
 
     [[nodiscard]] model::ModelSession& session(int worker) { return *m_sessions[static_cast<std::size_t>(worker)]; }
 
   private:
+    /// `outcomes`: in order of item, then position.
+    [[nodiscard]] std::vector<double> scoresByItem(const std::vector<analysis::ItemOutcome>& outcomes) const;
+    [[nodiscard]] std::vector<std::size_t> entriesOf(const search::SlopeRequest& request) const;
+
     Context m_context;
     const PromptPlan& m_searchPlan;
+    std::vector<std::vector<std::size_t>> m_slopeItems;  ///< the search plan's entries by item, shuffled
     std::vector<std::unique_ptr<model::ModelSession>> m_sessions;
     const StoredCandidates m_before;
 };

@@ -26,29 +26,40 @@ json pointsJson(std::span<const curve::ControlPoint> points) {
 }
 
 SearchRecorder::SearchRecorder(store::StoreWriter& store, RunProgress& progress, std::int64_t runId,
-                               const search::SearchSettings& settings, std::int64_t promptsPerCandidate,
-                               std::int64_t promptsAfter)
-    : m_store(store),
-      m_progress(progress),
-      m_runId(runId),
-      m_settings(settings),
-      m_promptsPerCandidate(promptsPerCandidate),
-      m_promptsAfter(promptsAfter) {}
+                               const search::SearchSettings& settings, Costs costs)
+    : m_store(store), m_progress(progress), m_runId(runId), m_settings(settings), m_costs(costs) {}
+
+Result<void> SearchRecorder::descentStarted(int generation) {
+    plan(generation - 1);
+    m_progress.setStage(fmt::format("descent to generation {} of {}", generation, m_settings.maxGenerations));
+    return {};
+}
 
 Result<void> SearchRecorder::generationStarted(int generation, const std::vector<search::CandidateRecord>&,
                                                int toEvaluate) {
     m_planned += toEvaluate;
-    // Later generations breed population/2 each at most; what turns out to be a duplicate leaves the plan then.
-    const int left = std::max(0, m_settings.maxGenerations - generation);
-    const std::int64_t later = std::int64_t{left} * (m_settings.population / 2);
-    std::int64_t candidates = m_planned + later;
-    if (m_settings.maxEvals) candidates = std::min(candidates, *m_settings.maxEvals);
-    m_progress.setTotal(candidates * m_promptsPerCandidate + m_promptsAfter);
+    plan(generation);
     m_progress.setStage(fmt::format("generation {} of {}", generation, m_settings.maxGenerations));
     return {};
 }
 
+/// `generation`: the last whose candidates are known. Later ones have as many as they can; what turns out to be a
+/// duplicate leaves the plan then.
+void SearchRecorder::plan(int generation) {
+    const std::int64_t later = std::max(0, m_settings.maxGenerations - generation);
+    std::int64_t candidates = m_planned + later * search::candidatesOf(m_settings, 1);
+    if (m_settings.maxEvals) candidates = std::min(candidates, *m_settings.maxEvals);
+    const std::int64_t steps =
+        std::int64_t{m_settings.maxGenerations} * search::descentsOf(m_settings, 1) * m_settings.gradient.steps;
+    m_progress.setTotal(candidates * m_costs.candidate + steps * m_costs.step + m_costs.after);
+}
+
 Result<void> SearchRecorder::candidateFinished(const search::CandidateRecord& record) {
+    const search::Evaluation& evaluation = record.evaluation;
+    if (evaluation.givenUp && !record.duplicateOf) {
+        const auto seen = static_cast<std::int64_t>(evaluation.byItem.size());
+        m_progress.addSkipped(m_costs.candidate - seen * m_costs.item);
+    }
     return write(record);
 }
 
@@ -73,9 +84,10 @@ Result<void> SearchRecorder::write(const search::CandidateRecord& record) {
     row.index = record.candidate.index;
     row.variantId = *variant;
     row.pointsJson = pointsJson(record.candidate.points).dump();
-    row.state = record.evaluation.failed ? store::CandidateRow::State::Failed
-                : record.duplicateOf     ? store::CandidateRow::State::Duplicate
-                                         : store::CandidateRow::State::Evaluated;
+    row.state = record.evaluation.failed    ? store::CandidateRow::State::Failed
+                : record.evaluation.givenUp ? store::CandidateRow::State::GivenUp
+                : record.duplicateOf        ? store::CandidateRow::State::Duplicate
+                                            : store::CandidateRow::State::Evaluated;
     row.fitness = record.evaluation.fitness;
     row.byPosition = record.evaluation.byPosition;
     row.reason = record.evaluation.reason;

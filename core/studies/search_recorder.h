@@ -18,23 +18,31 @@ namespace lpes::studies {
 /// Writes a search's history as it grows, and keeps the estimate of how many prompts it will run.
 class SearchRecorder final : public search::SearchObserver {
   public:
-    /// `promptsAfter`: prompts that follow the search (selection, report, probes).
+    /// Prompts that a search runs; a slope's count kSlopeCost times.
+    struct Costs {
+        std::int64_t candidate = 0;
+        std::int64_t item = 0;   ///< of one candidate
+        std::int64_t step = 0;   ///< of one descent
+        std::int64_t after = 0;  ///< the search: selection, report, probes
+    };
     SearchRecorder(store::StoreWriter& store, RunProgress& progress, std::int64_t runId,
-                   const search::SearchSettings& settings, std::int64_t promptsPerCandidate, std::int64_t promptsAfter);
+                   const search::SearchSettings& settings, Costs costs);
 
     Result<void> generationStarted(int generation, const std::vector<search::CandidateRecord>& bred,
                                    int toEvaluate) override;
     Result<void> candidateFinished(const search::CandidateRecord& record) override;
+    Result<void> descentStarted(int generation) override;
     Result<void> generationFinished(const search::GenerationRecord& record) override;
 
   private:
     Result<void> write(const search::CandidateRecord& record);
+    void plan(int generation);
 
     store::StoreWriter& m_store;
     RunProgress& m_progress;
     const std::int64_t m_runId;
     const search::SearchSettings& m_settings;
-    const std::int64_t m_promptsPerCandidate, m_promptsAfter;
+    const Costs m_costs;
     std::int64_t m_planned = 0;  ///< distinct candidates of the generations that have started
 };
 

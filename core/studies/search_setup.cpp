@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/search/genetic_search.h"
+#include "core/studies/slope_evaluator.h"
 
 namespace lpes::studies {
 
@@ -44,10 +45,15 @@ std::int64_t mostCandidates(const search::SearchSettings& settings, int numLayer
         const std::int64_t all = search::exhaustiveSize(settings, numLayers);
         return settings.maxEvals ? std::min(all, *settings.maxEvals) : all;
     }
-    // The better half of a population is kept, rounded up; the rest is bred anew.
-    const std::int64_t bred = settings.population / 2;
-    const std::int64_t most = settings.population + settings.maxGenerations * bred;
+    const std::int64_t most =
+        search::candidatesOf(settings, 0) + std::int64_t{settings.maxGenerations} * search::candidatesOf(settings, 1);
     return settings.maxEvals ? std::min(most, *settings.maxEvals) : most;
+}
+
+std::int64_t promptsOfAStep(const PreparedSearch& prepared) {
+    const std::int64_t items =
+        std::min<std::int64_t>(prepared.settings.search.gradient.items, prepared.searchPlan.itemsRun());
+    return kSlopeCost * items * static_cast<std::int64_t>(prepared.bench.task.positions.size());
 }
 
 Result<void> checkCounts(const SearchRunSettings& settings) {

@@ -36,6 +36,9 @@ struct PreparedSearch {
 /// Most distinct candidates that the search can evaluate.
 [[nodiscard]] std::int64_t mostCandidates(const search::SearchSettings& settings, int numLayers);
 
+/// Prompts that a step of a descent costs on this search split, a slope's counted kSlopeCost times.
+[[nodiscard]] std::int64_t promptsOfAStep(const PreparedSearch& prepared);
+
 /// The groups of these settings for this model: "kv-head" takes its key/value heads. Usage when bands do not end at its
 /// last frequency, and what rope::checkMethod refuses.
 [[nodiscard]] Result<curve::ScaleGroups> groupsForModel(const curve::ScaleGroups& groups,

@@ -13,6 +13,7 @@
 #include "core/studies/json_rows.h"
 #include "core/studies/probe_study.h"
 #include "core/studies/search_recorder.h"
+#include "core/studies/slope_evaluator.h"
 
 namespace lpes::studies {
 
@@ -89,17 +90,25 @@ SearchSitting::SearchSitting(const PreparedSearch& prepared, store::StoreWriter&
       m_progress(progress),
       m_runId(runId),
       m_fitness({prepared.bench, store, progress, runId, prepared.score, prepared.weights, prepared.settings.gapPenalty,
-                 prepared.settings.search.groups},
+                 prepared.settings.search.groups, prepared.settings.search.seed},
                 prepared.searchPlan, prepared.settings.compute.workers, std::move(before)) {}
 
 Result<StudyOutcome> SearchSitting::run(double elapsedBefore, std::stop_token stop) {
     const SearchRunSettings& settings = m_prepared.settings;
     const std::int64_t after = promptsAfterSearch();
-    SearchRecorder recorder(m_store, m_progress, m_runId, settings.search, m_prepared.searchPlan.prompts(), after);
+    SearchRecorder recorder(m_store, m_progress, m_runId, settings.search,
+                            {m_prepared.searchPlan.prompts(), std::ssize(m_prepared.bench.task.positions),
+                             promptsOfAStep(m_prepared), after});
     auto outcome = search::runGeneticSearch(settings.search, m_prepared.bench.model.config().numLayers,
                                             settings.compute.workers, m_fitness, recorder, elapsedBefore, stop);
     if (!outcome) return fail(outcome.error());
     if (outcome->end == search::EndReason::Stopped) return partial(*outcome);
+    if (outcome->failedSlope) {
+        return fail(outcome->failedSlope->code,
+                    fmt::format("{} slopes failed in a row, the last because: {}; what was evaluated is kept, and "
+                                "'lpes resume {}' goes on",
+                                settings.search.maxConsecutiveFailures, outcome->failedSlope->text(), m_runId));
+    }
     if (outcome->end == search::EndReason::Failures) {
         const auto last = std::find_if(outcome->candidates.rbegin(), outcome->candidates.rend(),
                                        [](const search::CandidateRecord& record) { return record.evaluation.failed; });
@@ -121,8 +130,8 @@ std::int64_t SearchSitting::promptsAfterSearch() const {
     const std::int64_t probed = std::min<std::int64_t>(m_prepared.settings.analysisItems,
                                                        static_cast<std::int64_t>(m_prepared.splits.report.size()));
     return m_prepared.selectPlan.prompts() * m_prepared.settings.finalists + m_prepared.reportPlan.prompts() * 2 +
-           probed *
-               (2 * positions + static_cast<std::int64_t>(deviationVariants(m_prepared.settings.search.groups).size()));
+           probed * (2 * positions * (1 + kSlopeCost) +
+                     static_cast<std::int64_t>(deviationVariants(m_prepared.settings.search.groups).size()));
 }
 
 Result<SearchSitting::Winner> SearchSitting::selectWinner(const search::SearchOutcome& outcome, std::stop_token stop) {
@@ -171,7 +180,7 @@ Result<StudyOutcome> SearchSitting::report(const search::SearchOutcome& outcome,
         const Error& error = probed.error();
         if (model::wasStopped(error) || error.code == ErrorCode::Database) return stoppedOr(error, outcome);
         // The search has its result; pictures that cannot be measured must not take it away.
-        m_warnings.push_back("attention and deviation could not be measured: " + error.text());
+        m_warnings.push_back("attention, deviation or sensitivity could not be measured: " + error.text());
         m_progress.warn(m_warnings.back());
     }
     auto guarded = guardrail(scales, stop);
@@ -211,7 +220,25 @@ Result<void> SearchSitting::probe(const SplitResult& baseline, const SplitResult
         auto done = m_store.recordAttention(m_runId, attentionRows(*attention, split->variantId));
         if (!done) return fail(done.error());
     }
-    return probeVariants(*plan, winnerScales, stop);
+    if (auto done = probeVariants(*plan, winnerScales, stop); !done) return done;
+    return probeSensitivity(*plan, winnerScales, stop);
+}
+
+Result<void> SearchSitting::probeSensitivity(const PromptPlan& plan, const std::vector<double>& winnerScales,
+                                             std::stop_token stop) {
+    m_progress.setStage("sensitivity");
+    std::vector<std::size_t> entries;
+    for (const auto& item : entriesByItem(plan)) entries.insert(entries.end(), item.begin(), item.end());
+    const std::vector<double> level(winnerScales.size(), 1.0);
+    for (const std::vector<double>* scales : {&level, &winnerScales}) {
+        auto variant = m_store.ensureVariant(m_runId, "candidate", *scales);
+        if (!variant) return fail(variant.error());
+        const auto rows = measureItemSlopes(
+            {m_fitness.session(0), plan, m_prepared.settings.search.groups, *scales, m_store, *variant, "report"},
+            entries, m_progress, stop);
+        if (!rows) return fail(rows.error());
+    }
+    return {};
 }
 
 Result<void> SearchSitting::probeVariants(const PromptPlan& plan, const std::vector<double>& winnerScales,
@@ -314,6 +341,7 @@ json SearchSitting::common(const search::SearchOutcome& outcome) const {
             {"evaluations", outcome.evaluations},
             {"cache_hits", outcome.cacheHits},
             {"failed", outcome.failed},
+            {"given_up", outcome.givenUp},
             {"prompts", m_progress.promptsDone()},
             {"history", historyJson(outcome.history)},
             {"seconds", m_progress.elapsedSeconds()},

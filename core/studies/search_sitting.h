@@ -49,6 +49,9 @@ class SearchSitting {
     [[nodiscard]] Result<StudyOutcome> finish(const search::SearchOutcome& outcome, const Winner& winner,
                                               const SplitResult& baseline, const SplitResult& best,
                                               const analysis::Comparison& comparison, nlohmann::json guardrail);
+    /// How the answers' likelihood hangs on every scale, for the model as it is and for the winner.
+    [[nodiscard]] Result<void> probeSensitivity(const PromptPlan& plan, const std::vector<double>& scales,
+                                                std::stop_token stop);
     /// What there is when the user stopped.
     [[nodiscard]] StudyOutcome partial(const search::SearchOutcome& outcome) const;
     [[nodiscard]] Result<StudyOutcome> stoppedOr(const Error& error, const search::SearchOutcome& outcome) const;

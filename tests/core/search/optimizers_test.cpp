@@ -156,7 +156,7 @@ TEST(Exhaustive, RefusesWhatNobodyCouldWaitForWithItsSize) {
 
 TEST(Optimizers, AreReadByTheirNamesAlone) {
     EXPECT_EQ(parseOptimizer("cma-es").value(), OptimizerKind::CmaEs);
-    EXPECT_THAT(parseOptimizer("CMA").error().message, HasSubstr("genetic, random, cma-es or exhaustive"));
+    EXPECT_THAT(parseOptimizer("CMA").error().message, HasSubstr("genetic, random, cma-es, gradient or exhaustive"));
 }
 
 }  // namespace

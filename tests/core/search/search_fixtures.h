@@ -16,7 +16,8 @@ inline bool operator==(const Candidate& a, const Candidate& b) {
     return a.generation == b.generation && a.index == b.index && a.points == b.points && a.scales == b.scales;
 }
 inline bool operator==(const Evaluation& a, const Evaluation& b) {
-    return a.failed == b.failed && a.reason == b.reason && a.fitness == b.fitness && a.byPosition == b.byPosition;
+    return a.failed == b.failed && a.givenUp == b.givenUp && a.reason == b.reason && a.fitness == b.fitness &&
+           a.byPosition == b.byPosition;
 }
 inline bool operator==(const CandidateRecord& a, const CandidateRecord& b) {
     return a.candidate == b.candidate && a.evaluation == b.evaluation && a.duplicateOf == b.duplicateOf;
@@ -51,7 +52,12 @@ class FunctionFitness : public Fitness {
     FunctionFitness()
         : FunctionFitness([](const Candidate& c, std::stop_token) { return value(distanceFitness(c.scales)); }) {}
 
-    static Result<Evaluation> value(double fitness) { return Evaluation{false, "", fitness, {fitness}}; }
+    static Result<Evaluation> value(double fitness) {
+        Evaluation evaluation;
+        evaluation.fitness = fitness;
+        evaluation.byPosition = {fitness};
+        return evaluation;
+    }
     static Result<Evaluation> stopped() { return fail(ErrorCode::Failed, "stopped by the user"); }
 
     Result<Evaluation> evaluate(const Candidate& candidate, int worker, std::stop_token stop) override {

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/base/result.h"
+#include "core/curve/scale_curve.h"
+#include "core/curve/scale_groups.h"
+
+namespace lpes::search {
+
+/// Where candidates come from. All have the same first generation size, the same number of candidates in the ones
+/// behind it, and the same history format.
+enum class OptimizerKind {
+    Genetic,    ///< methods.md §2
+    Random,     ///< every candidate a random curve of generation 0
+    CmaEs,      ///< arXiv 1604.00772 over the control points (cma_es.cpp)
+    Gradient,   ///< descents along the slope of the answers' likelihood (gradient_descent.h)
+    Exhaustive  ///< every grid value at every control point, evenly spaced; `population` candidates a generation
+};
+[[nodiscard]] std::string optimizerName(OptimizerKind kind);                  ///< "genetic", "cma-es", …
+[[nodiscard]] Result<OptimizerKind> parseOptimizer(const std::string& text);  ///< Usage for anything else
+struct SearchSettings;
+/// Curves that an exhaustive search goes through: every grid value at every control point. −1: more than 2⁵³, or no
+/// grid.
+[[nodiscard]] std::int64_t exhaustiveSize(const SearchSettings& settings, int numLayers);
+inline constexpr std::int64_t kMostExhaustive = 1'000'000;  ///< curves that an exhaustive search may have
+
+/// Descents along the slope of the loss (gradient_descent.h). Our defaults.
+struct GradientSettings {
+    int starts = 1;     ///< optimizer Gradient: descents side by side
+    int refined = 0;    ///< optimizer Genetic: best individuals that a descent takes on in every generation
+    int steps = 6;      ///< that a descent takes between two evaluations
+    int items = 4;      ///< search items, each at all its positions, that a step looks at
+    double rate = 0.1;  ///< length of a step: root mean square over the genes, in units of scale
+};
+
+/// Everything that decides a search besides the fitness. Two searches with equal settings and equal fitness values have
+/// equal histories, whatever the number of workers and however often they were interrupted (methods.md §2).
+struct SearchSettings {
+    std::uint64_t seed = 1;
+    OptimizerKind optimizer = OptimizerKind::Genetic;
+    int population = 32;                     ///< ≥ 4; the first population is generation 0
+    int maxGenerations = 12;                 ///< bred generations, ≥ 0
+    std::optional<std::int64_t> maxEvals;    ///< distinct candidates evaluated, failures included
+    std::optional<double> timeLimitSeconds;  ///< working time, earlier parts of a resumed run counted in
+    std::optional<int> patience;             ///< generations without a gain above minDelta before the search ends
+    double minDelta = 0.0;
+    /// A gain has to exceed its own noise as well: the standard error of the mean difference over the search items
+    /// between the best and the one that patience was last reset by (Fitness::items).
+    bool aboveNoise = false;
+    curve::CurveKind curve = curve::CurveKind::Bezier;
+    int points = 4;  ///< control points; ignored for Free, which has one per layer
+    /// What a scale belongs to besides its layer. Each of the G groups has a curve of its own, all of one kind and
+    /// within the same constraints.
+    curve::ScaleGroups groups;
+    curve::Constraints constraints;
+    double mutationRate = 0.3;  ///< per coordinate
+    double maxDx = 0.125;
+    double maxDy = 0.2;
+    int maxConsecutiveFailures = 5;
+    int duplicateRetries = 20;
+    GradientSettings gradient;
+    /// Probability at most with which a look wrongly gives up a candidate that is no worse than the last that is kept
+    /// (racing.h); the looks of a race share it. Unset: every candidate sees all items.
+    std::optional<double> racing;
+};
+
+/// Candidates of a generation: a population in the first one, then what is left of it when the better half, rounded up,
+/// stays; of descents one each. Exhaustive: the most there are.
+[[nodiscard]] int candidatesOf(const SearchSettings& settings, int generation);
+/// Descents that lead to a generation, at most; none to the first.
+[[nodiscard]] int descentsOf(const SearchSettings& settings, int generation);
+
+/// Usage with the setting's command-line name, its value and the allowed range. thread-safe.
+[[nodiscard]] Result<void> checkSettings(const SearchSettings& settings, int numLayers);
+
+}  // namespace lpes::search

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""What a search costs until it has found as good a profile as the plain genetic one: one run, same seed, same items.
+
+Usage: compare_search_costs.py --lpes build/ci/app/cli/lpes --work FOLDER [--seed 1] [--threads 2] [--fresh 60]
+       [--only plain,gradient]
+
+Every variant searches the demo study. The cost is counted in forward equivalents, as the search itself counts it: a
+prompt is one, the slope of a prompt three (one there, and one back that counts as two), read from the data base. After
+each generation the best candidate so far (by the search's own fitness) is what the search would answer; all of them are
+scored on fresh items of another seed that no search has seen, teacher forced, by `lpes compare`. A variant has reached
+the plain search's quality at the first generation whose answer has a mean NLL on the fresh items no worse than that of
+the plain search's last. The last line of each variant pairs the two on the fresh items.
+"""
+import argparse
+import hashlib
+import json
+import pathlib
+import sqlite3
+import subprocess
+
+VARIANTS = {
+    "plain": [],
+    "racing": ["--racing", "0.05"],
+    "refine": ["--refine", "1", "--racing", "0.05"],
+    "gradient": ["--optimizer", "gradient"],
+    "cma-es": ["--optimizer", "cma-es"],
+    "random": ["--optimizer", "random"],
+}
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--lpes", required=True)
+parser.add_argument("--work", required=True, help="profiles and data bases are left there; what is there is not run again")
+parser.add_argument("--seed", type=int, default=1)
+parser.add_argument("--threads", type=int, default=2)
+parser.add_argument("--fresh", type=int, default=60, help="fresh items that answers are scored on")
+parser.add_argument("--fresh-seed", type=int, default=4242)
+parser.add_argument("--only", default=",".join(VARIANTS))
+parser.add_argument("--extra", default="", help="options for every search, separated by spaces")
+args = parser.parse_args()
+work = pathlib.Path(args.work)
+work.mkdir(parents=True, exist_ok=True)
+
+
+def lpes(*words):
+    done = subprocess.run([args.lpes, *words, "--json"], capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"lpes {' '.join(words)}: {done.stderr.strip().splitlines()[-1]}")
+    return json.loads(done.stdout)
+
+
+def searched(name):
+    """The data base of a variant's search."""
+    path = work / f"{name}-{args.seed}.db"
+    if not path.exists():
+        lpes("search", "--model", "demo", "--seed", str(args.seed), "--guardrail", "0", "--analysis-items", "0",
+             "--threads-per-worker", str(args.threads), "--db", str(path), *VARIANTS[name], *args.extra.split())
+    return path
+
+
+def course(path):
+    """[(forward equivalents so far, scales of the best so far)] by generation."""
+    db = sqlite3.connect(path)
+    slopes = db.execute("SELECT variant_id, count(*) FROM slopes WHERE split = 'search' GROUP BY 1").fetchall()
+    prompts = dict(db.execute("SELECT variant_id, count(*) FROM outcomes WHERE split = 'search' AND NOT skipped_too_long"
+                              " GROUP BY 1").fetchall())
+    steps, best, cost, paid = [], None, 0, set()
+    for (generation,) in db.execute("SELECT generation FROM generations ORDER BY 1").fetchall():
+        rows = db.execute("SELECT variant_id, state, fitness, scales_json FROM candidates c JOIN variants v ON v.id ="
+                          " c.variant_id WHERE generation = ? ORDER BY idx", (generation,)).fetchall()
+        for variant, state, fitness, scales in rows:
+            if variant not in paid:
+                paid.add(variant)
+                cost += prompts.get(variant, 0)
+            if state == "evaluated" and (best is None or fitness > best[0]):
+                best = (fitness, scales)
+        # A generation's descents are over before its candidates are there, and variants are numbered as they come.
+        newest = max(row[0] for row in rows)
+        cost_of_slopes = 3 * sum(count for variant, count in slopes if variant < newest)
+        steps.append((cost + cost_of_slopes, json.loads(best[1])))
+    return steps
+
+
+def profile(scales):
+    """A file for these scales, made once."""
+    path = work / f"profile-{hashlib.sha256(repr(scales).encode()).hexdigest()[:16]}.json"
+    if not path.exists():
+        last = len(scales) - 1
+        points = ",".join(f"{layer / last!r}:{scale!r}" for layer, scale in enumerate(scales))
+        lpes("profile", "new", "--model", "demo", "--curve", "free", "--grid-step", "none", "--points", points,
+             "--out", str(path))
+    return path
+
+
+def scored(profiles):
+    """path -> {position label: NLL} on the fresh items, and everything that compare says of it."""
+    methods = ["baseline"] + [f"lpes:{path}" for path in profiles]
+    result = lpes("compare", "--model", "demo", "--task", "kv", "--pairs", "20", "--keys", "words", "--limit",
+                  str(args.fresh), "--item-seed", str(args.fresh_seed), "--threads-per-worker", str(args.threads),
+                  "--guardrail", "0", "--db", str(work / "fresh.db"), "--methods", ";".join(methods))
+    return result["methods"]
+
+
+def nll(method):
+    return sum(position["answer_nll"] for position in method["positions"]) / len(method["positions"])
+
+
+names = [name for name in args.only.split(",") if name]
+courses = {name: course(searched(name)) for name in names}
+files = list(dict.fromkeys(profile(scales) for steps in courses.values() for _, scales in steps))
+print(f"{len(files)} profiles on {args.fresh} fresh items", flush=True)
+methods = scored(files)
+quality = {path: nll(method) for path, method in zip(files, methods[1:])}
+print(f"baseline {nll(methods[0]):.4f}")
+plain = courses.get("plain")
+target = quality[profile(plain[-1][1])] if plain else None
+for name, steps in courses.items():
+    line = "  ".join(f"{cost}: {quality[profile(scales)]:.4f}" for cost, scales in steps)
+    print(f"{name:10} {line}")
+    if target is not None:
+        reached = next((cost for cost, scales in steps if quality[profile(scales)] <= target), None)
+        share = "not reached" if reached is None else f"{reached} of {plain[-1][0]} ({reached / plain[-1][0]:.2f})"
+        print(f"{'':10} plain's last answer ({target:.4f}) reached at {share}", flush=True)
+if plain:
+    last = [profile(steps[-1][1]) for steps in courses.values()]
+    plain_file = profile(plain[-1][1])
+    others = [path for path in dict.fromkeys(last) if path != plain_file]
+    if others:
+        result = lpes("compare", "--model", "demo", "--task", "kv", "--pairs", "20", "--keys", "words", "--limit",
+                      str(args.fresh), "--item-seed", str(args.fresh_seed), "--threads-per-worker", str(args.threads),
+                      "--guardrail", "0", "--db", str(work / "paired.db"), "--methods",
+                      ";".join(f"lpes:{path}" for path in [plain_file, *others]))
+        for name, path in zip(courses, last):
+            for method in result["methods"]:
+                if path != plain_file and method["method"] == f"lpes:{path}":
+                    print(f"{name} beside plain: NLL {nll(method) - target:+.4f}, p = {method['p_value_vs_first']:.4f}")

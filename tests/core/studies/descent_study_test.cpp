@@ -1,0 +1,161 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "core/studies/plot_queries.h"
+#include "core/studies/slope_evaluator.h"
+#include "core/studies/studies.h"
+#include "tests/core/studies/studies_testing.h"
+
+namespace lpes::test {
+namespace {
+
+using nlohmann::json;
+using studies::SearchRunSettings;
+using testing::HasSubstr;
+
+SearchRunSettings descending(const StudyFolder& folder) {
+    SearchRunSettings settings = smallSearch(folder);
+    settings.search.optimizer = search::OptimizerKind::Gradient;
+    settings.search.gradient.starts = 2;
+    settings.search.gradient.steps = 2;
+    settings.search.gradient.items = 2;
+    return settings;
+}
+
+/// Beside the history: every slope that was measured.
+json withSlopes(store::StoreReader& reader, std::int64_t runId) {
+    json history = historyOf(reader, runId);
+    for (const store::VariantRow& variant : take(reader.variants(runId))) {
+        for (const char* split : {"search", "report"}) {
+            for (const store::SlopeRow& row : take(reader.slopes(variant.id, split)))
+                history["slopes"].push_back({variant.scales, split, row.itemId, row.position, row.nll, row.slope});
+        }
+    }
+    return history;
+}
+
+json whole(const StudyFolder& folder, const SearchRunSettings& settings) {
+    auto store = openStore(folder / "whole.db");
+    NullObserver observer;
+    const auto outcome = studies::runSearch(settings, *store, observer, {});
+    EXPECT_TRUE(outcome) << outcome.error().text();
+    return withSlopes(store->reader(), outcome->runId);
+}
+
+TEST(DescentStudy, MeasuresEveryStepOnFreshSearchItemsAlone) {
+    const StudyFolder folder;
+    auto store = openStore(folder / "lpes.db");
+    NullObserver observer;
+    const auto outcome = studies::runSearch(descending(folder), *store, observer, {});
+    ASSERT_TRUE(outcome) << outcome.error().text();
+    EXPECT_EQ(outcome->result["state"], "finished");
+    store::StoreReader& reader = store->reader();
+    const auto searched = take(reader.split(outcome->runId, "search"));
+    const std::set<std::string> allowed(searched.begin(), searched.end());
+    std::size_t steps = 0;
+    std::set<std::string> seen;
+    for (const store::VariantRow& variant : take(reader.variants(outcome->runId))) {
+        const auto rows = take(reader.slopes(variant.id, "search"));
+        steps += rows.empty() ? 0 : 1;
+        for (const store::SlopeRow& row : rows) {
+            EXPECT_TRUE(allowed.contains(row.itemId));
+            EXPECT_EQ(row.slope.size(), variant.scales.size());
+            seen.insert(row.itemId);
+        }
+        if (!rows.empty()) {
+            EXPECT_EQ(rows.size(), 2u * 3u) << "two items at three positions";
+        }
+    }
+    EXPECT_EQ(steps, 2u * 3u * 2u) << "two starts, three generations, two steps";
+    EXPECT_EQ(seen, allowed) << "every item has its turn";
+}
+
+TEST(DescentStudy, ResumesToTheSameHistoryAlsoWithOtherWorkers) {
+    const StudyFolder folder;
+    const SearchRunSettings settings = descending(folder);
+    const json expected = whole(folder, settings);
+    for (const int prompts : {20, 45, 70, 110}) {
+        const auto path = folder / ("cut" + std::to_string(prompts) + ".db");
+        auto store = openStore(path);
+        StopAfter stop(prompts);
+        const auto first = studies::runSearch(settings, *store, stop, stop.token());
+        ASSERT_TRUE(first) << first.error().text();
+        ASSERT_TRUE(first->stoppedEarly);
+        NullObserver observer;
+        const auto second = studies::resumeSearch(first->runId, prompts % 2 + 1, *store, observer, {});
+        ASSERT_TRUE(second) << second.error().text();
+        EXPECT_EQ(withSlopes(store->reader(), first->runId), expected) << prompts;
+    }
+}
+
+TEST(DescentStudy, RacesResumeToTheSameHistory) {
+    const StudyFolder folder;
+    SearchRunSettings settings = smallSearch(folder);
+    settings.search.racing = 0.4;
+    settings.searchItems = 8;
+    const json expected = whole(folder, settings);
+    EXPECT_THAT(expected.dump(), HasSubstr("given up after")) << "nobody fell behind, so the test says nothing";
+    auto store = openStore(folder / "cut.db");
+    StopAfter stop(60);
+    const auto first = studies::runSearch(settings, *store, stop, stop.token());
+    ASSERT_TRUE(first) << first.error().text();
+    ASSERT_TRUE(first->stoppedEarly);
+    NullObserver observer;
+    const auto second = studies::resumeSearch(first->runId, 2, *store, observer, {});
+    ASSERT_TRUE(second) << second.error().text();
+    // As text: a fitness that is not there is no number, and equals nothing.
+    EXPECT_EQ(withSlopes(store->reader(), first->runId).dump(), expected.dump());
+}
+
+TEST(DescentStudy, RefinesTheBestOfAGeneticSearchPerHeadAndBand) {
+    const StudyFolder folder;
+    for (const char* per : {"layer", "kv-head", "band:3,8"}) {
+        SCOPED_TRACE(per);
+        SearchRunSettings settings = smallSearch(folder);
+        settings.search.groups = take(curve::parseGroups(per));
+        settings.search.gradient = {2, 1, 1, 1, 0.1};
+        settings.search.maxGenerations = 1;
+        auto store = openStore(folder / (std::string(per).substr(0, 2) + ".db"));
+        NullObserver observer;
+        const auto outcome = studies::runSearch(settings, *store, observer, {});
+        ASSERT_TRUE(outcome) << outcome.error().text();
+        EXPECT_EQ(outcome->result["state"], "finished");
+    }
+}
+
+TEST(DescentStudy, LeavesASensitivityMapOfTheBaselineAndTheBest) {
+    const StudyFolder folder;
+    auto store = openStore(folder / "lpes.db");
+    NullObserver observer;
+    const auto outcome = studies::runSearch(smallSearch(folder), *store, observer, {});
+    ASSERT_TRUE(outcome) << outcome.error().text();
+    const auto run = take(store->reader().run(outcome->runId));
+    const auto plot = studies::plotData(store->reader(), run, "sensitivity");
+    ASSERT_TRUE(plot) << plot.error().text();
+    const auto& map = std::get<analysis::SensitivityPlot>(*plot);
+    ASSERT_GE(map.series.size(), 1u);
+    EXPECT_EQ(map.series.front().name, "baseline");
+    EXPECT_EQ(map.series.front().items, smallSearch(folder).analysisItems);
+    ASSERT_EQ(map.series.front().rows.size(), 3u);
+    EXPECT_EQ(map.series.front().rows[1].label, "middle");
+    EXPECT_EQ(map.series.front().rows[0].slope.size(), 2u);
+}
+
+TEST(WeightedSlope, IsThatOfTheFitnessTurnedRound) {
+    const studies::MeanSlopes means{{1.0, 3.0, 2.0}, {{1.0, 0.0}, {0.0, 1.0}, {2.0, 2.0}}};
+    const auto slope = studies::weightedSlope(means, {1.0, 2.0, 1.0}, 0.5);
+    EXPECT_DOUBLE_EQ(slope.loss, -search::weightedFitness({-1.0, -3.0, -2.0}, {1.0, 2.0, 1.0}, 0.5));
+    EXPECT_DOUBLE_EQ(slope.byScale[0], 0.25 * 1.0 + 0.25 * 2.0 - 0.5 * 1.0);
+    EXPECT_DOUBLE_EQ(slope.byScale[1], 0.5 * 1.0 + 0.25 * 2.0 + 0.5 * 1.0);
+}
+
+TEST(WeightedSlope, HasNoGapWhereThereIsOnePosition) {
+    const auto slope = studies::weightedSlope({{1.5}, {{0.25}}}, {1.0}, 2.0);
+    EXPECT_DOUBLE_EQ(slope.loss, 1.5);
+    EXPECT_DOUBLE_EQ(slope.byScale[0], 0.25);
+}
+
+}  // namespace
+}  // namespace lpes::test
