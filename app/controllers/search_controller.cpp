@@ -30,6 +30,11 @@ SearchController::SearchController(Document& document, widgets::SearchPanel& pan
     QStringList devices;
     for (const std::string& device : model::availableDevices()) devices.push_back(QString::fromStdString(device));
     m_panel.setDevices(devices);
+    QStringList optimizers;
+    for (const auto kind : {search::OptimizerKind::Genetic, search::OptimizerKind::Gradient,
+                            search::OptimizerKind::CmaEs, search::OptimizerKind::Random})
+        optimizers.push_back(QString::fromStdString(search::optimizerName(kind)));
+    m_panel.setOptimizers(optimizers);
 
     connect(m_start, &QAction::triggered, this, [this] { start(m_panel.form()); });
     connect(m_pause, &QAction::triggered, this, [this] {
@@ -65,6 +70,8 @@ void SearchController::setStudy(const studies::SearchRunSettings& study) {
     form.seed = study.search.seed;
     form.task = taskFormOf(study.task);
     form.task.score = QString::fromStdString(study.score);
+    form.optimizer = QString::fromStdString(search::optimizerName(study.search.optimizer));
+    form.refined = study.search.gradient.refined;
     form.population = study.search.population;
     form.generations = study.search.maxGenerations;
     form.searchItems = study.searchItems;
@@ -89,6 +96,10 @@ studies::SearchRunSettings SearchController::settingsOf(const SearchForm& form) 
     settings.task = taskSpecOf(form.task, m_study.task);
     markTask(m_study.task, settings.task, settings.origins);
     if (!form.task.score.isEmpty()) set("score", settings.score, form.task.score.toStdString());
+    // The choices are parseOptimizer's own names.
+    const auto optimizer = search::parseOptimizer(form.optimizer.toStdString());
+    set("optimizer", settings.search.optimizer, optimizer.value_or(m_study.search.optimizer));
+    set("refine", settings.search.gradient.refined, form.refined);
     set("population", settings.search.population, form.population);
     set("max_generations", settings.search.maxGenerations, form.generations);
     set("search_items", settings.searchItems, form.searchItems);

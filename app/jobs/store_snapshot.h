@@ -17,7 +17,15 @@ namespace lpes::app {
 
 using studies::kPlotKinds;
 /// Places in kPlotKinds.
-enum PlotKind { kCurvePlot, kAccuracyPlot, kConvergencePlot, kAttentionPlot, kDeviationPlot, kMethodsPlot };
+enum PlotKind {
+    kCurvePlot,
+    kAccuracyPlot,
+    kConvergencePlot,
+    kAttentionPlot,
+    kDeviationPlot,
+    kSensitivityPlot,
+    kMethodsPlot
+};
 
 /// One plot as the data base has it now.
 struct StoredPlot {

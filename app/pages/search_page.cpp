@@ -43,6 +43,7 @@ SearchPage::SearchPage(const widgets::Theme& theme, QWidget* parent)
     m_panes[kAccuracyPlot] = new PlotPane(tr("Accuracy by position"), theme);
     m_panes[kAttentionPlot] = new PlotPane(tr("Attention by position"), theme);
     m_panes[kDeviationPlot] = new PlotPane(tr("Representation deviation"), theme);
+    m_panes[kSensitivityPlot] = new PlotPane(tr("Sensitivity to the scales"), theme);
     m_panes[kCurvePlot] = new PlotPane(tr("Scale per layer"), theme);
     m_headline->setTextFormat(Qt::PlainText);
     m_headline->setWordWrap(true);
@@ -66,6 +67,7 @@ SearchPage::SearchPage(const widgets::Theme& theme, QWidget* parent)
     inside->setDocumentMode(true);
     inside->addTab(m_panes[kAttentionPlot], tr("Attention"));
     inside->addTab(m_panes[kDeviationPlot], tr("Deviation"));
+    inside->addTab(m_panes[kSensitivityPlot], tr("Sensitivity"));
     auto* all = new QSplitter(Qt::Vertical, this);
     all->setObjectName(QStringLiteral("searchPage"));
     all->addWidget(row(QStringLiteral("searchTop"), m_panes[kConvergencePlot], curves));

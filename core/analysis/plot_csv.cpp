@@ -133,6 +133,19 @@ std::string csv(const DeviationPlot& plot) {
     return std::move(table).text();
 }
 
+std::string csv(const SensitivityPlot& plot) {
+    Table table{"series", "position", "layer", "slope", "items"};
+    for (const auto& series : plot.series) {
+        for (const auto& row : series.rows) {
+            for (std::size_t h = 0; h < row.slope.size(); ++h) {
+                table.row({series.name, row.label, number(static_cast<std::int64_t>(h)), number(row.slope[h]),
+                           number(series.items)});
+            }
+        }
+    }
+    return std::move(table).text();
+}
+
 std::string csv(const MethodsPlot& plot) {
     Table table{"method",
                 "accuracy",

@@ -88,6 +88,22 @@ struct DeviationPlot {
     std::vector<Series> series;
 };
 
+/// How the likelihood of the answer hangs on the scale of every layer, by where its evidence stands.
+struct SensitivityPlot {
+    std::string title, subtitle;
+    struct Row {
+        std::string label;          ///< position as the user wrote it
+        std::vector<double> slope;  ///< [L] ∂(mean answer NLL)/∂scale, nats per token; negative: a larger scale helps
+    };
+    struct Series {
+        std::string name;  ///< the scales that were differentiated at: "baseline", "best profile"
+        SeriesRole role = SeriesRole::Current;
+        std::vector<Row> rows;
+        std::int64_t items = 0;
+    };
+    std::vector<Series> series;
+};
+
 /// Several methods on the same items. What was not measured is NaN.
 struct MethodsPlot {
     static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
@@ -118,6 +134,7 @@ struct MethodsPlot {
     std::vector<Method> methods;  ///< the first is what the others are compared with
 };
 
-using PlotData = std::variant<CurvePlot, AccuracyPlot, ConvergencePlot, AttentionPlot, DeviationPlot, MethodsPlot>;
+using PlotData = std::variant<CurvePlot, AccuracyPlot, ConvergencePlot, AttentionPlot, DeviationPlot, SensitivityPlot,
+                              MethodsPlot>;
 
 }  // namespace lpes::analysis

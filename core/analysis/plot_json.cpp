@@ -230,6 +230,17 @@ Json write(const DeviationPlot& plot) {
                                     })}};
 }
 
+Json write(const SensitivityPlot& plot) {
+    const auto row = [](const SensitivityPlot::Row& r) {
+        return Json{{"label", r.label}, {"slope", numbers(r.slope)}};
+    };
+    return {
+        {"kind", "sensitivity"},
+        {"series", list(plot.series, [&](const SensitivityPlot::Series& s) {
+             return Json{{"name", s.name}, {"role", roleName(s.role)}, {"rows", list(s.rows, row)}, {"items", s.items}};
+         })}};
+}
+
 Json estimate(const MethodsPlot::Estimate& e) {
     return Json::array({number(e.value), number(e.low), number(e.high)});
 }
@@ -351,6 +362,21 @@ void read(const Place& at, DeviationPlot& plot) {
     });
 }
 
+void read(const Place& at, SensitivityPlot& plot) {
+    at.withKeys({"kind", "title", "subtitle", "series"});
+    plot.series = at["series"].list<SensitivityPlot::Series>([](const Place& s) {
+        s.withKeys({"name", "role", "rows", "items"});
+        SensitivityPlot::Series out{s["name"].text(), s["role"].role(), {}, s["items"].smallCount()};
+        out.rows = s["rows"].list<SensitivityPlot::Row>([&out](const Place& r) {
+            r.withKeys({"label", "slope"});
+            return SensitivityPlot::Row{r["label"].text(), r["slope"].numbers()};
+        });
+        for (const SensitivityPlot::Row& row : out.rows)
+            s.sameLength("slope", row.slope.size(), out.rows.front().slope.size());
+        return out;
+    });
+}
+
 MethodsPlot::Estimate readEstimate(const Place& at) {
     const std::vector<double> three = at.numbers();
     if (three.size() != 3) {
@@ -437,9 +463,10 @@ Result<PlotData> fromJson(const Json& json) {
         if (kind == "convergence") return readAs<ConvergencePlot>(at);
         if (kind == "attention") return readAs<AttentionPlot>(at);
         if (kind == "deviation") return readAs<DeviationPlot>(at);
+        if (kind == "sensitivity") return readAs<SensitivityPlot>(at);
         if (kind == "methods") return readAs<MethodsPlot>(at);
         at["kind"].refuse("is " + shown(json["kind"]) +
-                          "; use curve, accuracy, convergence, attention, deviation or methods");
+                          "; use curve, accuracy, convergence, attention, deviation, sensitivity or methods");
     } catch (const Refusal& refusal) {
         return fail(ErrorCode::BadInput, "The plot data cannot be drawn: " + refusal.message + ".");
     } catch (const std::exception& error) {

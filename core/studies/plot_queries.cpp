@@ -234,10 +234,9 @@ Result<analysis::PlotData> plotOf(store::StoreReader& store, const RunView& view
     if (kind == "convergence") return convergencePlot(store, view);
     if (kind == "attention") return attentionPlot(store, view);
     if (kind == "deviation") return deviationPlot(store, view);
+    if (kind == "sensitivity") return sensitivityPlot(store, view);
     if (kind == "methods") return methodsPlot(store, view);
-    return fail(
-        ErrorCode::Usage,
-        fmt::format("unknown plot '{}'; available: curve, accuracy, convergence, attention, deviation, methods", kind));
+    return fail(ErrorCode::Usage, fmt::format("unknown plot '{}'; available: {}", kind, fmt::join(kPlotKinds, ", ")));
 }
 
 }  // namespace

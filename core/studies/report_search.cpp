@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "core/analysis/statistics.h"
 #include "core/studies/plot_queries.h"
@@ -104,6 +106,20 @@ std::string measuredSections(store::StoreReader& store, const store::RunRow& run
                        fmt::format("{:.5f}", *largest), std::to_string(largest - series.deviation.begin())});
         }
         html += table.html("Representation structure deviation");
+    }
+    if (const auto data = plotData(store, run, "sensitivity")) {
+        HtmlTable table({"scales", "evidence", "all layers together", "strongest", "at layer"});
+        for (const auto& series : std::get<analysis::SensitivityPlot>(*data).series) {
+            for (const auto& row : series.rows) {
+                const auto strongest =
+                    std::ranges::max_element(row.slope, {}, [](double slope) { return std::abs(slope); });
+                table.add({escapeHtml(series.name), escapeHtml(row.label),
+                           fmt::format("{:+.4f}", std::accumulate(row.slope.begin(), row.slope.end(), 0.0)),
+                           fmt::format("{:+.4f}", *strongest), std::to_string(strongest - row.slope.begin())});
+            }
+        }
+        html +=
+            table.html("Sensitivity: change of the answer's NLL by a larger scale (nats per token and unit of scale)");
     }
     return html;
 }

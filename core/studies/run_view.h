@@ -97,4 +97,7 @@ struct MethodOutcomes {
 /// those are reported, the search items of the unchanged model and of the best so far, and says so.
 [[nodiscard]] Result<analysis::PlotData> accuracyPlot(store::StoreReader& store, const RunView& view);
 
+/// How the likelihood hangs on every layer's scale, by position: of a finished search with a scale per layer.
+[[nodiscard]] Result<analysis::PlotData> sensitivityPlot(store::StoreReader& store, const RunView& view);
+
 }  // namespace lpes::studies

@@ -95,6 +95,23 @@ analysis::DeviationPlot deviationPlot() {
     return plot;
 }
 
+analysis::SensitivityPlot sensitivityPlot() {
+    analysis::SensitivityPlot plot{"Slope of the answer's likelihood by layer", subtitle(), {}};
+    for (const auto& [name, role, size] :
+         {std::tuple{"baseline", SeriesRole::Baseline, 1.0}, {"best profile", SeriesRole::Best, 0.3}}) {
+        analysis::SensitivityPlot::Series series{name, role, {}, 8};
+        for (const auto& [label, phase] : {std::pair{"begin", 0.0}, {"middle", 0.8}, {"end", 1.9}}) {
+            analysis::SensitivityPlot::Row row{label, {}};
+            for (int layer = 0; layer < kLayers; ++layer)
+                row.slope.push_back(size * 0.2 * std::sin(0.3 * layer + phase) *
+                                    std::exp(-std::pow((layer - 9) / 8.0, 2)));
+            series.rows.push_back(row);
+        }
+        plot.series.push_back(series);
+    }
+    return plot;
+}
+
 analysis::MethodsPlot methodsPlot(std::size_t count) {
     constexpr const char* kNames[] = {"baseline",
                                       "lpes:profiles/smollm2-135m-instruct-q4_1-kv-retrieval.json",
@@ -150,12 +167,14 @@ analysis::AccuracyPlot methodsAccuracyPlot(std::size_t count) {
 }
 
 std::vector<analysis::PlotData> allPlots() {
-    return {curvePlot(), accuracyPlot(), convergencePlot(), attentionPlot(), deviationPlot(), methodsPlot()};
+    return {curvePlot(),     accuracyPlot(),    convergencePlot(), attentionPlot(),
+            deviationPlot(), sensitivityPlot(), methodsPlot()};
 }
 
 std::vector<analysis::PlotData> emptyPlots() {
     return {analysis::CurvePlot{},     analysis::AccuracyPlot{},  analysis::ConvergencePlot{},
-            analysis::AttentionPlot{}, analysis::DeviationPlot{}, analysis::MethodsPlot{}};
+            analysis::AttentionPlot{}, analysis::DeviationPlot{}, analysis::SensitivityPlot{},
+            analysis::MethodsPlot{}};
 }
 
 std::vector<analysis::PlotData> brokenPlots() {

@@ -73,27 +73,27 @@ void refuseField(QWidget& field, const QString& why, bool framed) {
     field.setToolTip(why.isEmpty() ? field.property("tip").toString() : why);
 }
 
-QComboBox* deviceField(QWidget* parent, const QString& tip) {
+QComboBox* choiceField(QWidget* parent, const QString& name, const QString& tip) {
     auto* box = new QComboBox(parent);
-    box->setAccessibleName(QStringLiteral("Device"));
+    box->setAccessibleName(name);
     box->setToolTip(tip);
     box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     box->setMinimumContentsLength(6);
-    box->view()->setAccessibleName(QStringLiteral("Devices"));
+    box->view()->setAccessibleName(name);
     keepFromWheel(*box);
     return box;
 }
 
-void setChoices(QComboBox& field, const QStringList& devices) {
+void setChoices(QComboBox& field, const QStringList& names) {
     const QString chosen = field.currentText();
     field.clear();
-    field.addItems(devices);
+    field.addItems(names);
     if (const int index = field.findText(chosen); index >= 0) field.setCurrentIndex(index);
 }
 
-void chooseDevice(QComboBox& field, const QString& device) {
-    if (field.findText(device) < 0) field.addItem(device);
-    field.setCurrentText(device);
+void choose(QComboBox& field, const QString& name) {
+    if (field.findText(name) < 0) field.addItem(name);
+    field.setCurrentText(name);
 }
 
 void lockChoice(QComboBox& field, bool locked) {

@@ -30,12 +30,12 @@ void refuseText(QLineEdit& field, const QString& why);
 /// The same for a line or for a list of choices that can be typed into, with or without the frame.
 void refuseField(QWidget& field, const QString& why, bool framed);
 
-/// "cpu", "cuda:0", …: the device that a job runs on.
-[[nodiscard]] QComboBox* deviceField(QWidget* parent, const QString& tip);
+/// One of a few names: the device that a job runs on, an optimizer.
+[[nodiscard]] QComboBox* choiceField(QWidget* parent, const QString& name, const QString& tip);
 /// Keeps what was chosen.
-void setChoices(QComboBox& field, const QStringList& devices);
-/// One that this machine does not have is offered as well: a run may come from another.
-void chooseDevice(QComboBox& field, const QString& device);
+void setChoices(QComboBox& field, const QStringList& names);
+/// One that is not among the choices is offered as well: a run may come from another machine.
+void choose(QComboBox& field, const QString& name);
 void lockChoice(QComboBox& field, bool locked);
 
 /// A whole number from 0 to 2^64 − 1; nothing for any other text ("-1", "12a").

@@ -43,7 +43,8 @@ QPushButton* command(QWidget* parent, const QString& words, const QString& name)
 ComparePanel::ComparePanel(QWidget* parent)
     : QWidget(parent),
       m_methods(new MethodListEdit(this)),
-      m_device(deviceField(this, QStringLiteral("Where the model runs during the comparison"))),
+      m_device(
+          choiceField(this, QStringLiteral("Device"), QStringLiteral("Where the model runs during the comparison"))),
       m_items(countField(this, QStringLiteral("Items"), 2, 1'000'000,
                          QStringLiteral("Prompts that every method is asked at every position"))),
       m_itemSeed(textField(this, QStringLiteral("Item seed"),
@@ -122,7 +123,7 @@ void ComparePanel::setDevices(const QStringList& devices) {
 
 void ComparePanel::setForm(const CompareForm& form) {
     m_methods->setMethods(form.methods);
-    chooseDevice(*m_device, form.device);
+    choose(*m_device, form.device);
     m_task->setForm(form.task);
     m_items->setValue(form.items);
     m_itemSeed->setText(QString::number(form.itemSeed));

@@ -65,8 +65,8 @@ QString listed(const QStringList& texts) {
 
 PromptView::PromptView(QWidget* parent)
     : QWidget(parent),
-      m_source(deviceField(this, QStringLiteral("Whose items are shown"))),
-      m_position(deviceField(this, QStringLiteral("Where the evidence stands"))),
+      m_source(choiceField(this, QStringLiteral("Items of"), QStringLiteral("Whose items are shown"))),
+      m_position(choiceField(this, QStringLiteral("Position"), QStringLiteral("Where the evidence stands"))),
       m_number(countField(this, QStringLiteral("Item"), 0, 0, QStringLiteral("Number of the item, from 0"))),
       m_id(textField(this, QStringLiteral("Id of the item"),
                      QStringLiteral("The item's id in its data set; type another and press Enter"))),
@@ -78,10 +78,7 @@ PromptView::PromptView(QWidget* parent)
       m_jump(button(this, QStringLiteral("Go to evidence"), QStringLiteral("Scrolls to what the answer stands in"))) {
     setAccessibleName(QStringLiteral("Prompt"));
     m_source->setMinimumContentsLength(12);
-    m_source->setAccessibleName(QStringLiteral("Items of"));
     m_source->view()->setAccessibleName(QStringLiteral("Forms"));
-    m_position->setAccessibleName(QStringLiteral("Position"));
-    m_position->view()->setAccessibleName(QStringLiteral("Positions"));
     m_text->setReadOnly(true);
     m_text->setAccessibleName(QStringLiteral("Text of the prompt"));
     m_text->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);

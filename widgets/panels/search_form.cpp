@@ -24,7 +24,7 @@ QString minutesText(const std::optional<double>& minutes) {
 SearchFormEdit::SearchFormEdit(QWidget* parent)
     : QWidget(parent),
       m_layout(new QFormLayout),
-      m_device(deviceField(this, QStringLiteral("Where the model runs during the search"))) {
+      m_device(choiceField(this, QStringLiteral("Device"), QStringLiteral("Where the model runs during the search"))) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(6, 6, 6, 6);
     column->addLayout(m_layout);
@@ -41,10 +41,18 @@ SearchFormEdit::SearchFormEdit(QWidget* parent)
     connect(m_task, &TaskFields::changed, this, &SearchFormEdit::problemChanged);
     m_layout->addRow(QStringLiteral("Device"), m_device);
     m_task->setNext(m_device);
+    m_optimizer = choiceField(this, QStringLiteral("Optimizer"),
+                              QStringLiteral("Where candidates come from: bred (genetic), descents along the slope of "
+                                             "the answers' likelihood (gradient), cma-es, or random curves"));
+    m_layout->addRow(QStringLiteral("Optimizer"), m_optimizer);
     number(QStringLiteral("Population"), 4, 10'000, &SearchForm::population,
            QStringLiteral("Candidates in each generation"));
     number(QStringLiteral("Generations"), 0, 10'000, &SearchForm::generations,
            QStringLiteral("Generations bred after the first population"));
+    number(
+        QStringLiteral("Refine best"), 0, 10'000, &SearchForm::refined,
+        QStringLiteral("Genetic search: so many of the best go on along the slope of the answers' likelihood in every "
+                       "generation; a step costs as much as some candidates"));
     number(QStringLiteral("Search items"), 1, 1'000'000, &SearchForm::searchItems,
            QStringLiteral("Prompts on which candidates are compared"));
     number(QStringLiteral("Selection items"), 1, 1'000'000, &SearchForm::selectItems,
@@ -59,6 +67,7 @@ SearchFormEdit::SearchFormEdit(QWidget* parent)
     connect(m_seed, &QLineEdit::textChanged, this, &SearchFormEdit::checkSeed);
     connect(m_time, &QLineEdit::textChanged, this, &SearchFormEdit::checkTime);
     setDevices({m_form.device});
+    setOptimizers({m_form.optimizer});
     setForm(m_form);
 }
 
@@ -78,10 +87,15 @@ void SearchFormEdit::setDevices(const QStringList& devices) {
     setChoices(*m_device, devices);
 }
 
+void SearchFormEdit::setOptimizers(const QStringList& names) {
+    setChoices(*m_optimizer, names);
+}
+
 void SearchFormEdit::setForm(const SearchForm& form) {
     m_form = form;
     m_task->setForm(form.task);
-    chooseDevice(*m_device, form.device);
+    choose(*m_device, form.device);
+    choose(*m_optimizer, form.optimizer);
     for (const Number& number : m_numbers) number.box->setValue(form.*number.value);
     m_seed->setText(QString::number(form.seed));
     m_time->setText(minutesText(form.timeLimitMinutes));
@@ -91,6 +105,7 @@ SearchForm SearchFormEdit::form() const {
     SearchForm form = m_form;
     form.task = m_task->form();
     form.device = m_device->currentText();
+    form.optimizer = m_optimizer->currentText();
     for (const Number& number : m_numbers) form.*number.value = number.box->value();
     return form;
 }
@@ -102,6 +117,7 @@ void SearchFormEdit::setLocked(bool locked) {
     m_time->setReadOnly(locked);
     m_task->setLocked(locked);
     lockChoice(*m_device, locked);
+    lockChoice(*m_optimizer, locked);
 }
 
 QString SearchFormEdit::problem() const {

@@ -20,6 +20,7 @@ class SearchFormEdit : public QWidget {
     explicit SearchFormEdit(QWidget* parent = nullptr);
 
     void setDevices(const QStringList& devices);
+    void setOptimizers(const QStringList& names);
     void setForm(const SearchForm& form);
     /// A refused field gives the last value it took.
     [[nodiscard]] SearchForm form() const;
@@ -49,6 +50,7 @@ class SearchFormEdit : public QWidget {
     QFormLayout* m_layout;
     TaskFields* m_task;
     QComboBox* m_device;
+    QComboBox* m_optimizer;
     std::vector<Number> m_numbers;
     QLineEdit *m_seed, *m_time;
     QString m_seedProblem, m_timeProblem;

@@ -163,6 +163,10 @@ void SearchPanel::setDevices(const QStringList& devices) {
     m->form->setDevices(devices);
 }
 
+void SearchPanel::setOptimizers(const QStringList& names) {
+    m->form->setOptimizers(names);
+}
+
 void SearchPanel::setForm(const SearchForm& form) {
     m->form->setForm(form);
 }

@@ -31,7 +31,9 @@ struct SearchForm {
     QString device = QStringLiteral("cpu");
     std::uint64_t seed = 1;
     TaskForm task;  ///< an empty score is nll
+    QString optimizer = QStringLiteral("genetic");
     int population = 12, generations = 6;
+    int refined = 0;  ///< best individuals of a genetic search that a descent takes on in every generation
     int searchItems = 16, selectItems = 16, reportItems = 40;
     std::optional<double> timeLimitMinutes;
     friend bool operator==(const SearchForm&, const SearchForm&) = default;
@@ -57,6 +59,7 @@ class SearchPanel : public QWidget {
     ~SearchPanel() override;
 
     void setDevices(const QStringList& devices);
+    void setOptimizers(const QStringList& names);
     void setForm(const SearchForm& form);
     [[nodiscard]] SearchForm form() const;
     [[nodiscard]] TaskFields& task() { return *m_task; }

@@ -124,9 +124,7 @@ TaskFields::TaskFields(QWidget* form, QFormLayout& layout, const QString& scoreT
 }
 
 QComboBox* TaskFields::choice(const QString& name, const QString& tip) {
-    QComboBox* box = deviceField(m_parent, tip);
-    box->setAccessibleName(name);
-    box->view()->setAccessibleName(name);
+    QComboBox* box = choiceField(m_parent, name, tip);
     box->setProperty("tip", tip);
     box->setEditable(true);
     box->setInsertPolicy(QComboBox::NoInsert);

@@ -141,6 +141,7 @@ void buildAccuracy(PlotBuilder& build, const analysis::AccuracyPlot& data);
 void buildConvergence(PlotBuilder& build, const analysis::ConvergencePlot& data);
 void buildAttention(PlotBuilder& build, const analysis::AttentionPlot& data);
 void buildDeviation(PlotBuilder& build, const analysis::DeviationPlot& data);
+void buildSensitivity(PlotBuilder& build, const analysis::SensitivityPlot& data);
 void buildMethods(PlotBuilder& build, const analysis::MethodsPlot& data);
 
 }  // namespace lpes::widgets

@@ -29,7 +29,8 @@ class PlotQueries : public testing::Test {
 TEST_F(PlotQueries, ASearchHasEveryPlot) {
     const auto kinds = studies::availablePlots(m_store->reader(), m_run);
     ASSERT_TRUE(kinds) << kinds.error().text();
-    EXPECT_THAT(*kinds, testing::ElementsAre("curve", "accuracy", "convergence", "attention", "deviation"));
+    EXPECT_THAT(*kinds, testing::ElementsAre("curve", "accuracy", "convergence", "attention", "deviation",
+                                            "sensitivity"));
 }
 
 TEST_F(PlotQueries, AccuracyShowsTheHeldOutItemsOfBothSides) {
