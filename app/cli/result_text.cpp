@@ -193,17 +193,6 @@ std::string searchText(const json& result) {
     return out + guardrailText(result.value("guardrail", json()));
 }
 
-std::string planText(const json& plan) {
-    Table table({"planned", "at most"});
-    for (const char* key : {"candidates", "prompts", "tokens"}) table.add({key, plan.at(key).dump()});
-    table.add({"longest prompt", plan.at("longest_prompt").dump()});
-    table.add({"weights", formatBytes(plan.at("weight_bytes").get<std::int64_t>())});
-    table.add({"activations", formatBytes(plan.at("activation_bytes").get<std::int64_t>())});
-    table.add({"threads per worker", plan.at("threads_per_worker").dump()});
-    table.add({"dtype", plan.at("dtype").get<std::string>()});
-    return table.text();
-}
-
 std::string attentionText(const json& result) {
     std::string out = fmt::format(
         "Run {}: {} of {}\nAttention of {}\n", result.at("run_id").dump(), result.value("method", ""),

@@ -19,7 +19,9 @@ namespace lpes::cli {
 [[nodiscard]] std::string searchedOnText(const nlohmann::json& searched);
 [[nodiscard]] std::string benchText(const nlohmann::json& result);
 [[nodiscard]] std::string searchText(const nlohmann::json& result);
-[[nodiscard]] std::string planText(const nlohmann::json& plan);
+/// `--dry-run`: what a search will take, and the forecast for the paper's setting alone.
+[[nodiscard]] std::string forecastText(const nlohmann::json& forecast);
+[[nodiscard]] std::string paperText(const nlohmann::json& paper);
 [[nodiscard]] std::string attentionText(const nlohmann::json& result);
 [[nodiscard]] std::string deviationText(const nlohmann::json& result);
 

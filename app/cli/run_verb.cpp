@@ -92,4 +92,17 @@ Result<int> conductStudy(const RunVerb& verb, const StudyWork& work, const Study
     return 0;
 }
 
+Result<int> conductForecast(const OutputOptions& output, const Forecast& work, const StudyText& text) {
+    ProgressPrinter progress(output.progress);
+    auto forecast = work(progress, stopOnSignal());
+    progress.finishLine();
+    if (!forecast && model::wasStopped(forecast.error())) {
+        printMessage("lpes: stopped; a dry run stores nothing");
+        return kExitStopped;
+    }
+    if (!forecast) return fail(forecast.error());
+    if (auto printed = printAnswer(output, *forecast, text(*forecast)); !printed) return fail(printed.error());
+    return 0;
+}
+
 }  // namespace lpes::cli

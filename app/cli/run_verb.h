@@ -31,4 +31,10 @@ using StudyText = std::function<std::string(const nlohmann::json&)>;
 /// resume).
 [[nodiscard]] Result<int> conductStudy(const RunVerb& verb, const StudyWork& work, const StudyText& text);
 
+using Forecast = std::function<Result<nlohmann::json>(ProgressObserver&, std::stop_token)>;
+
+/// The course of `--dry-run`: no data base; progress, signals and the printed result as conductStudy. 0, or 130 when
+/// the user stopped it.
+[[nodiscard]] Result<int> conductForecast(const OutputOptions& output, const Forecast& work, const StudyText& text);
+
 }  // namespace lpes::cli

@@ -50,10 +50,12 @@ struct Search {
         if (auto set = flags.apply(&settings.origins); !set) return fail(set.error());
         printSettings(studies::toJson(settings), verb.output);
         if (dryRun) {
-            auto plan = studies::planSearch(settings);
-            if (!plan) return fail(plan.error());
-            if (auto printed = printAnswer(verb.output, *plan, planText(*plan)); !printed) return fail(printed.error());
-            return 0;
+            return conductForecast(
+                verb.output,
+                [this](ProgressObserver& observer, std::stop_token stop) {
+                    return studies::forecastSearch(settings, observer, stop);
+                },
+                forecastText);
         }
         return conductStudy(
             verb,
@@ -131,8 +133,10 @@ void addSearchVerbs(CLI::App& app, Action& action) {
     addGuardrailOptions(state->flags, state->settings.guardrail);
     state->flags.add("--out", "FILE", "Write the profile here as well; the data base always has it",
                      toPath(state->verb.profileOut));
-    verb->add_flag("--dry-run", state->dryRun,
-                   "Effective settings, prompts, tokens and memory; no work, nothing is written");
+    verb->add_flag(
+        "--dry-run", state->dryRun,
+        "Effective settings, and what the search will take: prompts, time and memory from a calibration of some "
+        "seconds; nothing is written");
     addDatabaseOption(state->flags, state->verb.database);
     addJsonOption(*verb, state->verb.output);
     addProgressOption(*verb, state->verb.output);

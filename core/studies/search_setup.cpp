@@ -94,6 +94,20 @@ Result<curve::ScaleGroups> groupsForModel(const curve::ScaleGroups& groups, cons
     return own;
 }
 
+std::span<const analysis::ScaleVariant> deviationVariants(const curve::ScaleGroups& groups) {
+    using analysis::ScaleVariant;
+    static constexpr ScaleVariant kVariants[] = {ScaleVariant::Smooth, ScaleVariant::Noisy, ScaleVariant::Shuffled};
+    return std::span(kVariants).first(groups.perLayer() ? std::size(kVariants) : 1);
+}
+
+ProbeCounts probeCounts(const PreparedSearch& prepared) {
+    const auto positions = static_cast<std::int64_t>(prepared.bench.task.positions.size());
+    const std::int64_t items = std::min<std::int64_t>(prepared.settings.analysisItems,
+                                                      static_cast<std::int64_t>(prepared.splits.report.size()));
+    const auto variants = static_cast<std::int64_t>(deviationVariants(prepared.settings.search.groups).size());
+    return {items * 2 * positions, items * variants, items * 2 * positions, variants};
+}
+
 Result<PreparedSearch> prepareSearch(const SearchRunSettings& settings, const std::optional<tasks::Splits>& stored,
                                      ProgressObserver& observer, std::stop_token stop, const LoadedModel* loaded) {
     if (auto ok = checkCounts(settings); !ok) return fail(ok.error());

@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <vector>
 
+#include "core/analysis/scale_variants.h"
 #include "core/base/progress.h"
 #include "core/base/result.h"
 #include "core/studies/item_evaluator.h"
@@ -43,6 +45,17 @@ struct PreparedSearch {
 /// last frequency, and what rope::checkMethod refuses.
 [[nodiscard]] Result<curve::ScaleGroups> groupsForModel(const curve::ScaleGroups& groups,
                                                         const model::ModelConfig& config);
+
+/// Which variants of a profile have their deviation measured: noise and shuffling are defined over layers, so of scales
+/// by head or band it is the profile alone.
+[[nodiscard]] std::span<const analysis::ScaleVariant> deviationVariants(const curve::ScaleGroups& groups);
+
+/// Prompts that the probes at the end of a search run.
+struct ProbeCounts {
+    std::int64_t attention = 0, deviation = 0, slopes = 0;  ///< prompts
+    std::int64_t variants = 0;                              ///< whose deviation is measured
+};
+[[nodiscard]] ProbeCounts probeCounts(const PreparedSearch& prepared);
 
 /// Loads the model and makes the splits, unless a resumed run brings its own (`stored`).
 [[nodiscard]] Result<PreparedSearch> prepareSearch(const SearchRunSettings& settings,

@@ -21,14 +21,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr analysis::ScaleVariant kDeviationVariants[] = {analysis::ScaleVariant::Smooth, analysis::ScaleVariant::Noisy,
-                                                         analysis::ScaleVariant::Shuffled};
-
-/// Noise and shuffling are defined over layers: of scales by head or band the profile alone is measured.
-std::span<const analysis::ScaleVariant> deviationVariants(const curve::ScaleGroups& groups) {
-    return std::span(kDeviationVariants).first(groups.perLayer() ? std::size(kDeviationVariants) : 1);
-}
-
 json historyJson(const std::vector<search::GenerationRecord>& history) {
     json out = json::array();
     for (const search::GenerationRecord& record : history) {
@@ -126,12 +118,9 @@ Result<StudyOutcome> SearchSitting::run(double elapsedBefore, std::stop_token st
 }
 
 std::int64_t SearchSitting::promptsAfterSearch() const {
-    const auto positions = static_cast<std::int64_t>(m_prepared.bench.task.positions.size());
-    const std::int64_t probed = std::min<std::int64_t>(m_prepared.settings.analysisItems,
-                                                       static_cast<std::int64_t>(m_prepared.splits.report.size()));
+    const ProbeCounts probes = probeCounts(m_prepared);
     return m_prepared.selectPlan.prompts() * m_prepared.settings.finalists + m_prepared.reportPlan.prompts() * 2 +
-           probed * (2 * positions * (1 + kSlopeCost) +
-                     static_cast<std::int64_t>(deviationVariants(m_prepared.settings.search.groups).size()));
+           probes.attention + probes.deviation + kSlopeCost * probes.slopes;
 }
 
 Result<SearchSitting::Winner> SearchSitting::selectWinner(const search::SearchOutcome& outcome, std::stop_token stop) {

@@ -55,8 +55,17 @@ struct StudyOutcome {
                                                 store::StoreWriter& store, ProgressObserver& observer,
                                                 std::stop_token stop, const LoadedModel* loaded = nullptr);
 
-/// `search --dry-run`: effective settings, prompts, tokens and memory, without loading weights or writing anything.
+/// Effective settings, candidates, tokens and the model's memory, without loading weights or writing anything.
 [[nodiscard]] Result<nlohmann::json> planSearch(const SearchRunSettings& settings);
+/// `search --dry-run`: planSearch, and what the search will take at most, from a calibration of some seconds with the
+/// run's own passes, threads and workers; nothing is left behind. Adds {"prompts", "tokens", "seconds", "stages":
+/// [{"stage", "candidates", "prompts", "tokens", "seconds", "derivation"}…], "memory": {"program_bytes",
+/// "loaded_bytes", "weight_bytes", "activation_bytes", "cache_bytes", "total_bytes", "measured_bytes"}, "calibration":
+/// {"seconds", "passes", "workers", "all_workers": [{"tokens", "seconds"}…], "one_worker"}, "paper": {…}}; the paper's
+/// is arithmetic for its setting, not this run's (paper_forecast.h). Refuses what the search would refuse; answers a
+/// stop with kStoppedMessage.
+[[nodiscard]] Result<nlohmann::json> forecastSearch(const SearchRunSettings& settings, ProgressObserver& observer,
+                                                    std::stop_token stop);
 
 /// `attn`: attention by position of one method. Usage for `queries` that are neither "last" nor "all".
 [[nodiscard]] Result<StudyOutcome> runAttention(const AttentionSettings& settings, store::StoreWriter& store,

@@ -111,6 +111,8 @@ TEST_F(RunVerbs, DryRunWritesNothing) {
     const Finished done = run(search({"--dry-run"}));
     ASSERT_EQ(done.code, 0) << done.err;
     EXPECT_GT(done.json()["prompts"], 0);
+    for (const char* key : {"candidates", "tokens", "seconds", "stages", "memory", "calibration", "paper", "settings"})
+        EXPECT_TRUE(done.json().contains(key)) << key;
     EXPECT_FALSE(std::filesystem::exists(database()));
 }
 

@@ -242,21 +242,7 @@ TEST(SearchStudy, SettingsThatMakeNoSenseAreRefusedBeforeAnythingIsWritten) {
     EXPECT_TRUE(store->reader().runs()->empty());
 }
 
-TEST(SearchStudy, DryRunCountsWhatTheSearchThenRuns) {
-    const StudyFolder folder;
-    studies::SearchRunSettings settings = smallSearch(folder);
-    settings.analysisItems = 0;
-    const auto plan = studies::planSearch(settings);
-    ASSERT_TRUE(plan) << plan.error().text();
-    auto store = openStore(folder / "lpes.db");
-    NullObserver observer;
-    const auto outcome = studies::runSearch(settings, *store, observer, {});
-    ASSERT_TRUE(outcome) << outcome.error().text();
-    const auto duplicates = outcome->result["cache_hits"].get<std::int64_t>();
-    EXPECT_EQ((*plan)["prompts"].get<std::int64_t>() - duplicates * 9, outcome->result["prompts"].get<std::int64_t>());
-}
-
-TEST(SearchStudy, DryRunTakesTheDevicesOwnComputeType) {
+TEST(SearchStudy, PlanTakesTheDevicesOwnComputeType) {
     const StudyFolder folder;
     studies::SearchRunSettings settings = smallSearch(folder);
     settings.compute.dtype = "auto";

@@ -1,0 +1,242 @@
+#include "core/studies/search_forecast.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+#include <numeric>
+
+#include "core/base/process_memory.h"
+#include "core/studies/json_rows.h"
+#include "core/studies/paper_forecast.h"
+#include "core/studies/slope_evaluator.h"
+#include "core/studies/studies.h"
+
+namespace lpes::studies {
+
+namespace {
+
+using nlohmann::json;
+
+/// Seconds of all passes of a plan on one worker.
+double planSeconds(const PromptPlan& plan, const std::vector<PassCost>& costs) {
+    double seconds = 0.0;
+    for (const std::vector<std::size_t>& chunk : plan.chunks()) {
+        std::int64_t tokens = 0;
+        for (const std::size_t entry : chunk) tokens += plan.entries()[entry].scoredTokens;
+        seconds += passSeconds(costs, tokens);
+    }
+    return seconds;
+}
+
+std::int64_t heaviestPass(const PromptPlan& plan, bool generates) {
+    std::int64_t heaviest = 0;
+    for (const std::vector<std::size_t>& chunk : plan.chunks()) {
+        std::int64_t tokens = 0;
+        for (const std::size_t entry : chunk) {
+            tokens += plan.entries()[entry].scoredTokens;
+            const auto prompt = generates ? plan.tokens(entry) : Result<std::shared_ptr<const TokenizedPrompt>>();
+            if (prompt && *prompt) tokens += (*prompt)->rule.maxNewTokens;
+        }
+        heaviest = std::max(heaviest, tokens);
+    }
+    return heaviest;
+}
+
+StageCost searching(const PreparedSearch& prepared, const Calibration* measured, int first, int last,
+                    const std::vector<std::int64_t>& sizes) {
+    const auto workers = std::int64_t{prepared.settings.compute.workers};
+    StageCost stage;
+    stage.stage = first == last ? fmt::format("generation {}", first) : fmt::format("generations {}–{}", first, last);
+    std::int64_t rounds = 0;
+    for (int generation = first; generation <= last; ++generation) {
+        const std::int64_t size = sizes[static_cast<std::size_t>(generation)];
+        stage.candidates += size;
+        rounds += (size + workers - 1) / workers;
+    }
+    stage.prompts = stage.candidates * prepared.searchPlan.prompts();
+    stage.tokens = stage.candidates * prepared.searchPlan.tokens();
+    if (!measured) return stage;
+    const double each = planSeconds(prepared.searchPlan, measured->together);
+    stage.seconds = static_cast<double>(rounds) * each;
+    stage.derivation =
+        fmt::format("{} rounds of {} worker(s), {:.3g} s a candidate ({} passes); {:.3g} s a generation", rounds,
+                    workers, each, prepared.searchPlan.chunks().size(), *stage.seconds / (last - first + 1));
+    return stage;
+}
+
+/// The steps of all descents; those side by side share the workers.
+StageCost descending(const PreparedSearch& prepared, const Calibration* measured) {
+    const search::SearchSettings& search = prepared.settings.search;
+    const std::int64_t descents = search::descentsOf(search, 1), workers = prepared.settings.compute.workers;
+    const std::int64_t steps = std::int64_t{search.maxGenerations} * search.gradient.steps;
+    StageCost stage{"descents", 0, steps * descents * promptsOfAStep(prepared), 0, {}, {}};
+    const std::int64_t asked = std::max<std::int64_t>(1, prepared.searchPlan.prompts());
+    stage.tokens = *stage.prompts * (prepared.searchPlan.tokens() / asked);
+    if (!measured) return stage;
+    const double each =
+        static_cast<double>(promptsOfAStep(prepared)) / static_cast<double>(kSlopeCost) * measured->slopeSeconds;
+    stage.seconds = static_cast<double>(steps * ((descents + workers - 1) / workers)) * each;
+    stage.derivation = fmt::format("{} steps of {} descent(s), {:.3g} s a step", steps, descents, each);
+    return stage;
+}
+
+/// Selection and report: one worker asks, the others wait.
+StageCost asking(const std::string& name, const PromptPlan& plan, std::int64_t variants, const Calibration* measured) {
+    StageCost stage{name, variants, variants * plan.prompts(), variants * plan.tokens(), {}, {}};
+    if (!measured) return stage;
+    const double each = planSeconds(plan, measured->alone);
+    stage.seconds = static_cast<double>(variants) * each;
+    stage.derivation =
+        fmt::format("{} variants on one worker, {:.3g} s each ({} passes)", variants, each, plan.chunks().size());
+    return stage;
+}
+
+StageCost probing(const PreparedSearch& prepared, const Calibration* measured) {
+    const ProbeCounts counts = probeCounts(prepared);
+    StageCost stage{"probes", counts.variants, counts.attention + counts.deviation + kSlopeCost * counts.slopes, 0, {},
+                    {}};
+    const std::int64_t asked = std::max<std::int64_t>(1, prepared.reportPlan.prompts());
+    stage.tokens = *stage.prompts * (prepared.reportPlan.tokens() / asked);
+    if (!measured) return stage;
+    stage.seconds = static_cast<double>(counts.attention) * measured->attentionSeconds +
+                    static_cast<double>(counts.deviation) * measured->deviationSeconds +
+                    static_cast<double>(counts.slopes) * measured->slopeSeconds;
+    stage.derivation = fmt::format(
+        "attention of {} prompts, {:.3g} s each; deviation of {}, {:.3g} s each; slopes of {}, {:.3g} s each",
+        counts.attention, measured->attentionSeconds, counts.deviation, measured->deviationSeconds, counts.slopes,
+        measured->slopeSeconds);
+    return stage;
+}
+
+json stageJson(const StageCost& stage) {
+    return {
+        {"stage", stage.stage},   {"candidates", stage.candidates},         {"prompts", optionalJson(stage.prompts)},
+        {"tokens", stage.tokens}, {"seconds", optionalJson(stage.seconds)}, {"derivation", stage.derivation}};
+}
+
+json calibrationJson(const Calibration& measured, int workers) {
+    const auto costs = [](const std::vector<PassCost>& list) {
+        json out = json::array();
+        for (const PassCost& cost : list) out.push_back({{"tokens", cost.tokens}, {"seconds", cost.seconds}});
+        return out;
+    };
+    return {{"seconds", measured.seconds},
+            {"passes", measured.passes},
+            {"workers", workers},
+            {"all_workers", costs(measured.together)},
+            {"one_worker", costs(measured.alone)}};
+}
+
+/// The stages' sum; the time limit ends the search before its last stages.
+std::optional<double> secondsOf(const std::vector<StageCost>& stages, std::optional<double> limit) {
+    double searched = 0.0, after = 0.0;
+    for (const StageCost& stage : stages) {
+        if (!stage.seconds) return std::nullopt;
+        const bool limited = stage.stage.starts_with("generation") || stage.stage == "descents";
+        (limited ? searched : after) += *stage.seconds;
+    }
+    return std::min(searched, limit.value_or(searched)) + after;
+}
+
+json forecastJson(json plan, const PreparedSearch& prepared, const Calibration& measured, const LoadedMemory& process) {
+    const std::vector<StageCost> stages = stagesOf(prepared, &measured);
+    std::int64_t prompts = 0, tokens = 0;
+    json list = json::array();
+    for (const StageCost& stage : stages) {
+        prompts += stage.prompts.value_or(0);
+        tokens += stage.tokens;
+        list.push_back(stageJson(stage));
+    }
+    plan["prompts"] = prompts;
+    plan["tokens"] = tokens;
+    plan["stages"] = std::move(list);
+    plan["seconds"] = optionalJson(secondsOf(stages, prepared.settings.search.timeLimitSeconds));
+    plan["memory"] = memoryOf(prepared, process);
+    plan["memory"]["measured_bytes"] = optionalJson(measured.peakBytes);
+    plan["calibration"] = calibrationJson(measured, prepared.settings.compute.workers);
+    return plan;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> generationSizes(const search::SearchSettings& settings, int numLayers) {
+    std::int64_t left = mostCandidates(settings, numLayers);
+    std::vector<std::int64_t> sizes;
+    while (left > 0) {
+        sizes.push_back(std::min<std::int64_t>(left, search::candidatesOf(settings, static_cast<int>(sizes.size()))));
+        left -= sizes.back();
+    }
+    return sizes;
+}
+
+std::vector<StageCost> stagesOf(const PreparedSearch& prepared, const Calibration* measured) {
+    const auto sizes = generationSizes(prepared.settings.search, prepared.bench.model.config().numLayers);
+    const auto last = static_cast<int>(sizes.size()) - 1;
+    std::vector<StageCost> stages;
+    stages.push_back(searching(prepared, measured, 0, 0, sizes));
+    if (last > 0) stages.push_back(searching(prepared, measured, 1, last, sizes));
+    if (last > 0 && search::descentsOf(prepared.settings.search, 1) > 0)
+        stages.push_back(descending(prepared, measured));
+    const std::int64_t candidates = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
+    const std::int64_t finalists = std::min<std::int64_t>(prepared.settings.finalists, candidates);
+    stages.push_back(asking("selection", prepared.selectPlan, finalists, measured));
+    stages.push_back(asking("report", prepared.reportPlan, 2, measured));
+    if (prepared.settings.analysisItems > 0) stages.push_back(probing(prepared, measured));
+    if (!prepared.guardrail.empty()) {
+        StageCost guardrail{"guardrail", 2, {}, 0, {}, {}};
+        if (measured) {
+            guardrail.seconds = 2 * measured->guardrailSeconds;
+            guardrail.derivation =
+                fmt::format("two sides, {:.3g} s each, from a few questions", measured->guardrailSeconds);
+        }
+        stages.push_back(std::move(guardrail));
+    }
+    return stages;
+}
+
+json memoryOf(const PreparedSearch& prepared, const LoadedMemory& process) {
+    const model::ModelConfig& config = prepared.bench.model.config();
+    const model::ComputeType type = prepared.bench.model.lm->computeType();
+    const bool generates = prepared.bench.pass.generates;
+    std::int64_t heaviest = 1;
+    for (const PromptPlan* plan : {&prepared.searchPlan, &prepared.selectPlan, &prepared.reportPlan}) {
+        heaviest = std::max(heaviest, heaviestPass(*plan, generates));
+    }
+    const auto tokens = static_cast<int>(heaviest);
+    const std::int64_t workers = prepared.settings.compute.workers;
+    const std::int64_t cache = model::estimateKvCacheBytes(config, type, tokens);
+    const std::int64_t activations = model::estimateActivationBytes(config, type, tokens) - cache;
+    const std::int64_t weights = model::estimateWeightBytes(config, type);
+    const bool onCpu = prepared.bench.model.lm->device() == "cpu";
+    const std::int64_t loaded = onCpu ? std::max<std::int64_t>(0, process.after - process.before) : weights;
+    return {
+        {"program_bytes", process.before}, {"loaded_bytes", loaded},
+        {"weight_bytes", weights},         {"activation_bytes", workers * activations},
+        {"cache_bytes", workers * cache},  {"total_bytes", process.before + loaded + workers * (activations + cache)}};
+}
+
+Result<json> forecastSearch(const SearchRunSettings& settings, ProgressObserver& observer, std::stop_token stop) {
+    auto plan = planSearch(settings);
+    if (!plan) return fail(plan.error());
+    (*plan)["paper"] = paperForecast();
+    releaseFreedMemory();
+    const bool peakKnown = resetPeakResident();
+    LoadedMemory process{residentBytes().value_or(0), 0};
+    try {
+        auto prepared = prepareSearch(settings, std::nullopt, observer, stop);
+        if (!prepared) return fail(prepared.error());
+        process.after = residentBytes().value_or(process.before);
+        auto measured = calibrate(*prepared, observer, stop);
+        if (!measured) return fail(measured.error());
+        if (!peakKnown) measured->peakBytes.reset();
+        return forecastJson(std::move(*plan), *prepared, *measured, process);
+    } catch (const std::bad_alloc&) {
+        return fail(ErrorCode::OutOfMemory,
+                    "there is not enough memory for a calibration; use fewer workers or a smaller batch");
+    } catch (const std::exception& error) {
+        return fail(ErrorCode::Failed, "the calibration failed unexpectedly; please report this", error.what());
+    }
+}
+
+}  // namespace lpes::studies
