@@ -110,10 +110,6 @@ std::optional<double> quadraticCurvature(std::span<const double> positions, std:
     return along / norm;
 }
 
-double pairwiseGap(double accuracyAB, double accuracyBA) {
-    return accuracyAB - accuracyBA;
-}
-
 RunNoise runNoise(std::span<const double> accuracies) {
     RunNoise noise;
     noise.runs = static_cast<std::int64_t>(accuracies.size());

@@ -25,9 +25,6 @@ namespace lpes::analysis {
 [[nodiscard]] std::optional<double> quadraticCurvature(std::span<const double> positions,
                                                        std::span<const double> scores);
 
-/// acc[a, b] − acc[b, a], the same two contents in either order (Wu et al., 2025).
-[[nodiscard]] double pairwiseGap(double accuracyAB, double accuracyBA);
-
 /// What repeated runs of one measurement differ by.
 struct RunNoise {
     std::int64_t runs = 0;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "core/model/torch/torch_runtime.h"
-#include "core/tasks/kv_retrieval.h"
 
 namespace lpes::studies {
 

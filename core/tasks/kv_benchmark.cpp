@@ -48,7 +48,7 @@ class KvBenchmark : public Benchmark {
     }
 
   protected:
-    /// As generateKv and readKvFile hash their items. Call once, when itemAt() can be asked.
+    /// Over their number, ids, gold pairs and distractors in order. Call once, when itemAt() can be asked.
     Result<void> setHash() {
         ItemHash hash;
         hash.addNumber(static_cast<std::uint64_t>(size()));

@@ -6,7 +6,6 @@
 
 #include "core/tasks/data_file.h"
 #include "core/tasks/json_record.h"
-#include "core/tasks/kv_hash.h"
 #include "core/tasks/kv_items.h"
 
 namespace lpes::tasks {
@@ -115,20 +114,6 @@ Result<void> readKvItems(const std::filesystem::path& path, std::optional<int> p
     });
     if (!lines) return fail(lines.error());
     return {};
-}
-
-Result<KvDataset> readKvFile(const std::filesystem::path& path, std::optional<int> pairs,
-                             std::optional<std::int64_t> limit) {
-    KvDataset dataset;
-    dataset.name = dataSetName(path);
-    const auto read = readKvItems(path, pairs, limit, [&](KvItem&& item) -> Result<void> {
-        dataset.items.push_back(std::move(item));
-        return {};
-    });
-    if (!read) return fail(read.error());
-    dataset.pairs = static_cast<int>(dataset.items.front().distractors.size() + 1);
-    dataset.hash = hashOfItems(dataset.items);
-    return dataset;
 }
 
 }  // namespace lpes::tasks

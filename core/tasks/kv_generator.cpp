@@ -2,10 +2,8 @@
 
 #include <charconv>
 #include <limits>
-#include <new>
 #include <unordered_set>
 
-#include "core/tasks/kv_hash.h"
 #include "core/tasks/kv_items.h"
 #include "core/tasks/random_texts.h"
 
@@ -101,22 +99,6 @@ KvItem KvGenerator::item(std::int64_t index) const {
         item.distractors.emplace_back(std::move(itemKeys[k]), std::move(values[k]));
     }
     return item;
-}
-
-Result<KvDataset> generateKv(const KeyKind& keys, int pairs, std::int64_t count, std::uint64_t seed,
-                             std::span<const std::string> words) try {
-    if (count < 1) return fail(ErrorCode::Usage, fmt::format("at least 1 item is needed, {} was asked for", count));
-    const auto generator = KvGenerator::create(keys, pairs, seed, words);
-    if (!generator) return fail(generator.error());
-    KvDataset dataset;
-    dataset.name = generator->name();
-    dataset.pairs = pairs;
-    for (std::int64_t i = 0; i < count; ++i) dataset.items.push_back(generator->item(i));
-    dataset.hash = hashOfItems(dataset.items);
-    return dataset;
-} catch (const std::bad_alloc&) {
-    return fail(ErrorCode::OutOfMemory,
-                fmt::format("not enough memory for {} items of {} pairs; ask for fewer", count, pairs));
 }
 
 const std::vector<std::string>& commonWords() {

@@ -2,7 +2,6 @@
 
 #include "core/base/checksum.h"
 #include "core/tasks/kv_retrieval.h"
-#include "core/tasks/python_text.h"
 
 namespace lpes::tasks {
 
@@ -75,10 +74,6 @@ std::string kvTemplateHash() {
     hash.add(std::string_view("\0", 1));
     hash.add(rendered.answer);
     return hash.hex();
-}
-
-bool kvGeneratedCorrect(std::string_view generated, std::string_view value) {
-    return containsIgnoringCase(generated, value);
 }
 
 }  // namespace lpes::tasks

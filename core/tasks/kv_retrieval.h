@@ -1,10 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
-#include <functional>
-#include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,13 +16,6 @@ struct KvItem {
     std::string id;  ///< stable name within its data set: "<data set's name>/<index>"
     std::pair<std::string, std::string> gold;
     std::vector<std::pair<std::string, std::string>> distractors;
-};
-
-struct KvDataset {
-    std::string name;  ///< the file's name or the generator's spelling
-    std::string hash;  ///< SHA-256 over the items (ids, pairs, gold), independent of file compression
-    int pairs = 0;     ///< pairs in a prompt
-    std::vector<KvItem> items;
 };
 
 /// A prompt with its answer, as methods.md §2 and §3.1 define them.
@@ -49,16 +38,6 @@ struct RenderedPrompt {
 /// Hash of the prompt template, stored with every run.
 [[nodiscard]] std::string kvTemplateHash();
 
-/// Score of the benchmark on a generated text: the value occurs in it, both lower-cased (whole text).
-[[nodiscard]] bool kvGeneratedCorrect(std::string_view generated, std::string_view value);
-
-/// Reads the official file (.jsonl or .jsonl.gz), line by line. With `pairs` the item is cut down: the gold pair is
-/// taken out, the first pairs−1 others are kept (methods.md §3.1). `limit`: at most that many items, in file order.
-/// BadInput with file, line and field for malformed JSON, a missing field, a key that is not among the records, records
-/// of unequal number between lines, fewer records than `pairs`, an empty file, a damaged gzip stream.
-[[nodiscard]] Result<KvDataset> readKvFile(const std::filesystem::path& path, std::optional<int> pairs,
-                                           std::optional<std::int64_t> limit);
-
 /// What keys and values are made of: "uuid" (version 4 layout), "hex:N" (N hexadecimal digits), "words" (from `words`).
 struct KeyKind {
     enum class Kind { Uuid, Hex, Words } kind = Kind::Uuid;
@@ -66,11 +45,6 @@ struct KeyKind {
     std::string text;
 };
 [[nodiscard]] Result<KeyKind> parseKeyKind(const std::string& text);  ///< Usage for anything else
-
-/// Generates `count` items. Item i depends on (seed, i) alone. Keys are distinct within a prompt, and so are values.
-/// Usage when there are not enough different keys for `pairs` (names both numbers).
-[[nodiscard]] Result<KvDataset> generateKv(const KeyKind& keys, int pairs, std::int64_t count, std::uint64_t seed,
-                                           std::span<const std::string> words);
 
 /// The bundled word list (resources/demo/common-words.txt).
 [[nodiscard]] const std::vector<std::string>& commonWords();

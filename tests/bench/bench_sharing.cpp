@@ -16,7 +16,7 @@
 #include "core/base/clock.h"
 #include "core/base/files.h"
 #include "core/model/torch/torch_runtime.h"
-#include "core/tasks/kv_retrieval.h"
+#include "core/tasks/kv_items.h"
 
 namespace {
 
@@ -130,7 +130,9 @@ int main(int argc, char** argv) {
     const auto type = dtype == "float32" ? ComputeType::Float32 : ComputeType::BFloat16;
     const auto model = must(loadCausalLm(weights, {type, "cpu"}, nobody));
     bench.session = model->newSession(threads);
-    bench.items = must(tasks::generateKv(must(tasks::parseKeyKind("words")), kPairs, 8, 1, tasks::commonWords())).items;
+    const auto generator =
+        must(tasks::KvGenerator::create(must(tasks::parseKeyKind("words")), kPairs, 1, tasks::commonWords()));
+    for (int i = 0; i < 8; ++i) bench.items.push_back(generator.item(i));
     std::printf("%s, %s, %d threads, %s\n", model->config().name.c_str(), deviceDescription("cpu").c_str(), threads,
                 computeTypeName(model->computeType()).c_str());
 

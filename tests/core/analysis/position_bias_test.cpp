@@ -132,7 +132,6 @@ TEST(PositionBias, NoiseIsTheSpreadOfRepeatedRuns) {
     EXPECT_NEAR(noise.range, 0.08, 1e-15);
     EXPECT_EQ(runNoise(Scores{0.5}).standardDeviation, 0.0);
     EXPECT_EQ(runNoise(Scores{}).runs, 0);
-    EXPECT_NEAR(pairwiseGap(0.7, 0.4), 0.3, 1e-15);
 }
 
 TEST(PositionBias, LostMiddleIsFoundAndNamed) {

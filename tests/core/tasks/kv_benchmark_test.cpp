@@ -2,16 +2,19 @@
 
 #include <thread>
 
-#include "core/tasks/kv_retrieval.h"
 #include "tests/core/tasks/benchmark_check.h"
 #include "tests/core/tasks/gzip_text.h"
+#include "tests/core/tasks/kv_dataset.h"
 #include "tests/support/temp_folder.h"
 
 namespace lpes::tasks {
 namespace {
 
+using testing::generateKv;
 using ::testing::HasSubstr;
+using testing::KvDataset;
 using testing::openingError;
+using testing::readKvFile;
 using testing::specFor;
 using testing::textOf;
 

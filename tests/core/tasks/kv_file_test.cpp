@@ -5,8 +5,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "core/tasks/kv_retrieval.h"
 #include "tests/core/tasks/gzip_text.h"
+#include "tests/core/tasks/kv_dataset.h"
 #include "tests/support/temp_folder.h"
 
 namespace lpes::tasks {
@@ -15,6 +15,7 @@ namespace {
 using test::gzipText;
 using test::TempFolder;
 using ::testing::HasSubstr;
+using testing::readKvFile;
 
 const std::string kExcerpt = LPES_TEST_DATA "/data/lost-in-the-middle/kv-retrieval-12_keys.jsonl";
 const std::string kGood = R"({"ordered_kv_records": [["a", "1"], ["b", "2"], ["c", "3"]], "key": "b", "value": "2"})";

@@ -4,10 +4,18 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "core/tasks/kv_retrieval.h"
+#include "core/tasks/scoring.h"
+#include "tests/core/tasks/kv_dataset.h"
 
 namespace lpes::tasks {
 namespace {
+
+using testing::readKvFile;
+
+/// The benchmark's score of a generated text.
+bool generatedCorrect(const std::string& generated, const std::string& value) {
+    return scoreAnswer(Metric::Contains, std::vector{value}, generated) == 1.0;
+}
 
 nlohmann::json golden() {
     std::ifstream file(LPES_TEST_DATA "/golden/kv_prompts.json");
@@ -89,27 +97,27 @@ TEST(KvPrompt, TemplateHashIsStable) {
 }
 
 TEST(KvScore, FindsTheValueAnywhereWhateverItsCase) {
-    EXPECT_TRUE(kvGeneratedCorrect("The value is\n \"ABCD-12\".", "abcd-12"));
-    EXPECT_TRUE(kvGeneratedCorrect("abcd-12", "ABCD-12"));
-    EXPECT_FALSE(kvGeneratedCorrect("abcd-1", "abcd-12"));
-    EXPECT_FALSE(kvGeneratedCorrect("", "a"));
-    EXPECT_FALSE(kvGeneratedCorrect("a b", "ab"));
+    EXPECT_TRUE(generatedCorrect("The value is\n \"ABCD-12\".", "abcd-12"));
+    EXPECT_TRUE(generatedCorrect("abcd-12", "ABCD-12"));
+    EXPECT_FALSE(generatedCorrect("abcd-1", "abcd-12"));
+    EXPECT_FALSE(generatedCorrect("", "a"));
+    EXPECT_FALSE(generatedCorrect("a b", "ab"));
 }
 
 TEST(KvScore, LowersLettersOfEveryAlphabet) {
-    EXPECT_TRUE(kvGeneratedCorrect("die grÖßE", "GRÖßE"));
-    EXPECT_TRUE(kvGeneratedCorrect("ключ", "КЛЮЧ"));
-    EXPECT_TRUE(kvGeneratedCorrect("οδος.", "ΟΔΟΣ"));
-    EXPECT_TRUE(kvGeneratedCorrect("i\u0307", "İ"));
-    EXPECT_FALSE(kvGeneratedCorrect("grosse", "größe"));
+    EXPECT_TRUE(generatedCorrect("die grÖßE", "GRÖßE"));
+    EXPECT_TRUE(generatedCorrect("ключ", "КЛЮЧ"));
+    EXPECT_TRUE(generatedCorrect("οδος.", "ΟΔΟΣ"));
+    EXPECT_TRUE(generatedCorrect("i\u0307", "İ"));
+    EXPECT_FALSE(generatedCorrect("grosse", "größe"));
 }
 
 TEST(KvScore, TakesBytesThatAreNoText) {
     EXPECT_TRUE(
-        kvGeneratedCorrect("\xff\xfe"
-                           "Abc\xc3",
-                           "aBC\xc3"));
-    EXPECT_FALSE(kvGeneratedCorrect("\xff", "\xfe"));
+        generatedCorrect("\xff\xfe"
+                         "Abc\xc3",
+                         "aBC\xc3"));
+    EXPECT_FALSE(generatedCorrect("\xff", "\xfe"));
 }
 
 }  // namespace

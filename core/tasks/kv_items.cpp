@@ -1,6 +1,3 @@
-#include "core/tasks/kv_hash.h"
-
-#include "core/tasks/item_hash.h"
 #include "core/tasks/kv_items.h"
 #include "core/tasks/packed_fields.h"
 
@@ -31,13 +28,6 @@ KvItem unpackItem(std::string_view bytes) {
         value = fields.text();
     }
     return item;
-}
-
-std::string hashOfItems(const std::vector<KvItem>& items) {
-    ItemHash hash;
-    hash.addNumber(items.size());
-    for (const KvItem& item : items) hash.addPacked(packItem(item));
-    return hash.hex();
 }
 
 }  // namespace lpes::tasks
