@@ -94,6 +94,17 @@ class LEval : public Benchmark {
     std::optional<bool> m_referencesHaveFact;  ///< sci_fi, from the first reference
 };
 
+/// A record of another task is asked with the wrong words and scored by the wrong rule. What does not tell is taken.
+Result<void> checkTask(const JsonRecord& record, const LEvalTask& task) {
+    const auto source = record.textOrNull("source");
+    const LEvalTask* other = source && *source ? lEvalTaskOfSource(**source) : nullptr;
+    if (other == nullptr || other == &task) return {};
+    return record.refuse(
+        fmt::format("'source' is '{}', which is a record of leval:{} and not of leval:{}; name that task, or this "
+                    "one's file",
+                    **source, other->name, task.name));
+}
+
 /// What a record's `evaluation` says: a metric, or nothing where only a judge scores it.
 Result<std::optional<Metric>> metricOf(const JsonRecord& record, const LEvalTask& task) {
     const auto evaluation = record.text("evaluation");
@@ -137,6 +148,7 @@ Result<void> LEval::addInstruction(const JsonRecord& record, Item item, const st
 }
 
 Result<void> LEval::addRecord(const JsonRecord& record, std::int64_t line) {
+    if (auto own = checkTask(record, m_task); !own) return own;
     const auto metric = metricOf(record, m_task);
     if (!metric) return fail(metric.error());
     const auto document = record.text("input");

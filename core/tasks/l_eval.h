@@ -14,6 +14,7 @@
 //
 // Data: the official JSON Lines, plain or gzip: a file, or a folder with NAME.jsonl, also below Closed-ended-tasks/ and
 // Open-ended-tasks/. Every instruction of a record is an item: "quality/3/0" is the first of line 4.
+// A record whose `source` is another task's is refused; what the field does not tell is taken.
 //
 // Prompts (Baselines/llama2-chat-test.py, vicuna-test.py, longchat-test.py; where these differ, methods.md §3.3):
 //   gsm100, codeU, topic_retrieval_longchat   {document}\n\n{instruction}
@@ -49,12 +50,16 @@ struct LEvalTask {
     Metric metric;  ///< of records whose evaluation does not say
     Reference reference = Reference::AsIs;
     bool keepEnd = false;  ///< truncation cuts the beginning
+    /// What `source` says in the official records, or begins with where this ends with '*'. Empty: the task's name.
+    std::string_view source = {};
 };
 
 inline constexpr int kLEvalNewTokens = 512;
 
 [[nodiscard]] const LEvalTask* lEvalTask(std::string_view name);
 [[nodiscard]] std::vector<std::string> lEvalNames();
+/// The task that a record is of by its `source`; null where that does not tell.
+[[nodiscard]] const LEvalTask* lEvalTaskOfSource(std::string_view source);
 [[nodiscard]] std::string_view lEvalSystemPrompt(const LEvalTask& task);
 
 /// An instruction with what it is asked of.

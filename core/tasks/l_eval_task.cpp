@@ -15,22 +15,22 @@ using Reference = LEvalTask::Reference;
 
 // datasets_closed_ended and datasets_open_ended of Baselines/LEval_config.py.
 constexpr std::array<LEvalTask, 20> kTasks{{
-    {"coursera", Layout::Question, Metric::ExamSomeLetters, Reference::Letters},
+    {"coursera", Layout::Question, Metric::ExamSomeLetters, Reference::Letters, false, "coursera*"},
     {"gsm100", Layout::Examples, Metric::ExamMath},
-    {"quality", Layout::Question, Metric::ExamOneLetter, Reference::Letters},
-    {"topic_retrieval_longchat", Layout::Topics, Metric::ExamLEval},
-    {"tpo", Layout::Question, Metric::ExamOneLetter, Reference::Letters},
+    {"quality", Layout::Question, Metric::ExamOneLetter, Reference::Letters, false, "quality_raw"},
+    {"topic_retrieval_longchat", Layout::Topics, Metric::ExamLEval, Reference::AsIs, false, "topic_retrieval"},
+    {"tpo", Layout::Question, Metric::ExamOneLetter, Reference::Letters, false, "toefl_tpo"},
     {"codeU", Layout::Examples, Metric::ExamCode, Reference::AsIs, true},
-    {"sci_fi", Layout::Question, Metric::ExamJudgement, Reference::LoyaltyAndFact},
-    {"financial_qa", Layout::Instruction, Metric::F1LEval},
+    {"sci_fi", Layout::Question, Metric::ExamJudgement, Reference::LoyaltyAndFact, false, "SFGram-dataset"},
+    {"financial_qa", Layout::Instruction, Metric::F1LEval, Reference::AsIs, false, "financial"},
     {"gov_report_summ", Layout::Instruction, Metric::RougeGeometricRaw},
     {"legal_contract_qa", Layout::Instruction, Metric::F1LEval},
     {"meeting_summ", Layout::Instruction, Metric::RougeGeometricRaw},
     {"multidoc_qa", Layout::Instruction, Metric::F1LEval},
     {"narrative_qa", Layout::Instruction, Metric::F1LEval},
-    {"natural_question", Layout::Instruction, Metric::F1LEval},
+    {"natural_question", Layout::Instruction, Metric::F1LEval, Reference::AsIs, false, "wiki"},
     {"news_summ", Layout::Instruction, Metric::RougeGeometricRaw},
-    {"paper_assistant", Layout::Instruction, Metric::RougeGeometricRaw},
+    {"paper_assistant", Layout::Instruction, Metric::RougeGeometricRaw, Reference::AsIs, false, "paper_review"},
     {"patent_summ", Layout::Instruction, Metric::RougeGeometricRaw},
     {"review_summ", Layout::Instruction, Metric::RougeGeometricRaw},
     {"scientific_qa", Layout::Instruction, Metric::F1LEval},
@@ -112,6 +112,15 @@ std::optional<std::vector<std::string>> loyaltyAndFact(std::string_view output, 
 const LEvalTask* lEvalTask(std::string_view name) {
     const auto* found = std::find_if(kTasks.begin(), kTasks.end(), [&](const auto& task) { return task.name == name; });
     return found == kTasks.end() ? nullptr : found;
+}
+
+const LEvalTask* lEvalTaskOfSource(std::string_view source) {
+    for (const LEvalTask& task : kTasks) {
+        const std::string_view own = task.source.empty() ? task.name : task.source;
+        const bool alike = own.ends_with('*') ? source.starts_with(own.substr(0, own.size() - 1)) : source == own;
+        if (alike || source == task.name) return &task;
+    }
+    return nullptr;
 }
 
 std::vector<std::string> lEvalNames() {

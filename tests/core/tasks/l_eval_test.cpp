@@ -1,3 +1,5 @@
+#include "core/tasks/l_eval.h"
+
 #include <gmock/gmock.h>
 
 #include "tests/core/tasks/golden_prompts.h"
@@ -115,6 +117,40 @@ TEST(LEval, FindsItsFileInAFolder) {
     EXPECT_EQ(openLEval(spec).value()->info().name, "quality");
     spec.task = "leval:tpo";
     EXPECT_THAT(openLEval(spec).error().message, HasSubstr("looked for tpo.jsonl"));
+}
+
+// The sources of the official files, as far as they were seen.
+TEST(LEval, RefusesTheRecordsOfAnotherTaskByTheirSource) {
+    const std::vector<std::pair<std::string, std::string>> sources{{"coursera_a", "coursera"},
+                                                                   {"quality_raw", "quality"},
+                                                                   {"toefl_tpo", "tpo"},
+                                                                   {"topic_retrieval", "topic_retrieval_longchat"},
+                                                                   {"SFGram-dataset", "sci_fi"},
+                                                                   {"financial", "financial_qa"},
+                                                                   {"wiki", "natural_question"},
+                                                                   {"paper_review", "paper_assistant"},
+                                                                   {"meeting_summ", "meeting_summ"}};
+    for (const auto& [source, task] : sources) {
+        const bool closed = lEvalTask(task)->layout != LEvalTask::Layout::Instruction;
+        json of = task == "sci_fi" ? record("exam", {"True"}) : record(closed ? "exam" : "f1");
+        of["source"] = source;
+        const auto opened = open("leval:" + task, test::jsonLines({of}));
+        EXPECT_TRUE(opened) << opened.error().text();
+        const Error error = errorOf({of}, task == "quality" ? "leval:tpo" : "leval:quality");
+        EXPECT_EQ(error.code, ErrorCode::BadInput);
+        EXPECT_THAT(error.message, HasSubstr("data.jsonl', line 1:"));
+        EXPECT_THAT(error.message, HasSubstr("'source' is '" + source + "', which is a record of leval:" + task));
+    }
+}
+
+TEST(LEval, TakesARecordWhoseSourceDoesNotTell) {
+    json untold = record();
+    for (const json& source : {json("my own"), json(""), json(7), json(nullptr)}) {
+        untold["source"] = source;
+        EXPECT_TRUE(open("leval:quality", test::jsonLines({untold}))) << source;
+    }
+    untold.erase("source");
+    EXPECT_TRUE(open("leval:quality", test::jsonLines({untold})));
 }
 
 TEST(LEval, NamesFileLineAndFieldOfWhatIsWrong) {
