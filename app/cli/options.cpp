@@ -146,13 +146,14 @@ void addTaskOptions(SettingFlags& flags, studies::TaskSpec& task) {
         "The benchmark's official file, folder or archive; kv and niah generate their items without one",
         toAbsolutePath(task.data));
     add("--positions", "LIST",
-        "Where the evidence stands: begin,middle,end; percentages 0,25,50; every:10; gold indices #0,#4; only where it "
-        "can be moved [begin,middle,end]",
+        "Where the evidence stands: begin,middle,end; percentages 0,25,50; every:10; gold indices #0,#4; each a "
+        "place of its own; only where it can be moved [begin,middle,end]",
         toOptionalText(task.positions));
     add("--limit", "N",
         "Items at most (file) or items to generate; auto: all of the file, as many as are needed when generated [auto]",
         toOptionalNumber<std::int64_t>(task.limit, 1));
-    add("--item-seed", "N", "Seed of generated items [1]", toNumber<std::uint64_t>(task.itemSeed));
+    add("--item-seed", "N", "Seed of items that are drawn (kv and niah without a file, mdqa-random); auto: 1 [auto]",
+        toOptionalNumber<std::uint64_t>(task.itemSeed));
     flags
         .add("--chat", "PRESET", "Chat preset around the prompt: " + text::chatPresetNames() + " [none]",
              toOptionalText(task.chat))

@@ -40,7 +40,8 @@ struct Search {
         // Items from a file replace the demo study's generated ones, and with them how those are made.
         if (flags.text("--data")) {
             settings.task.keys.reset();
-            settings.origins.erase("keys");
+            settings.task.itemSeed.reset();
+            for (const char* drawn : {"keys", "item_seed"}) settings.origins.erase(drawn);
         }
         return {};
     }

@@ -60,7 +60,7 @@ void CompareController::setStudy(const studies::SearchRunSettings& study) {
     form.device = QString::fromStdString(study.compute.device);
     form.task = taskFormOf(study.task);
     form.items = study.reportItems.value_or(form.items);
-    form.itemSeed = study.task.itemSeed + 1;
+    form.itemSeed = study.task.seedOfItems() + 1;
     m_panel.setForm(form);
 }
 
@@ -84,7 +84,8 @@ studies::CompareSettings CompareController::settingsOf(const CompareForm& form) 
     if (!form.task.score.isEmpty())
         set("score", settings.score, std::optional<std::string>(form.task.score.toStdString()));
     set("limit", settings.task.limit, std::optional<std::int64_t>(form.items));
-    set("item_seed", settings.task.itemSeed, form.itemSeed);
+    if (widgets::traitsOf(form.task.task, settings.task.data.has_value()).seeded)
+        set("item_seed", settings.task.itemSeed, std::optional(form.itemSeed));
     std::vector<std::string> methods;
     for (const QString& method : form.methods) methods.push_back(method.toStdString());
     set("methods", settings.methods, methods);

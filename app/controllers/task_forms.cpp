@@ -109,12 +109,12 @@ studies::TaskSpec taskSpecOf(const TaskForm& form, const studies::TaskSpec& stud
     const bool same = form.task.toStdString() == study.task;
     if (same) spec = study;
     spec.task = form.task.toStdString();
-    spec.itemSeed = study.itemSeed;
     spec.data = unlessEmpty(form.data);
     // A file has its own keys.
     if (spec.data) spec.keys.reset();
     const TaskTraits traits = widgets::traitsOf(form.task, spec.data.has_value());
     using Size = TaskTraits::Size;
+    spec.itemSeed = traits.seeded ? study.itemSeed : std::nullopt;
     spec.positions = traits.moves ? unlessEmpty(form.positions) : std::nullopt;
     spec.pairs = traits.size == Size::Pairs ? unlessZero(form.pairs) : std::nullopt;
     spec.docs = traits.size == Size::Documents ? unlessZero(form.documents) : std::nullopt;

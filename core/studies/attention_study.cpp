@@ -46,7 +46,7 @@ Result<StudyOutcome> runAttention(const AttentionSettings& settings, store::Stor
     storeResolved(resolved.compute, resolved.task, bench);
     auto runId = beginRun(store, bench, settings.compute, "attn",
                           fmt::format("attention of {} on {}", method.text, bench.task.info().name), toJson(resolved),
-                          settings.task.itemSeed);
+                          settings.task.seedOfItems());
     if (!runId) return fail(runId.error());
     RunProgress progress(store, *runId, observer);
     return conductRun(store, *runId, progress, [&]() -> Result<StudyOutcome> {

@@ -154,7 +154,7 @@ Result<StudyOutcome> runEvaluation(const EvalSettings& settings, store::StoreWri
     const json settingsJson = toJson(resolved);
     auto runId = beginRun(store, work->bench, settings.compute, "eval",
                           fmt::format("{} on {}", work->method.text, work->bench.task.info().name), settingsJson,
-                          settings.task.itemSeed);
+                          settings.task.seedOfItems());
     if (!runId) return fail(runId.error());
     RunProgress progress(store, *runId, observer);
     return conductRun(store, *runId, progress,

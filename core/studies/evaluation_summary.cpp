@@ -35,7 +35,7 @@ std::set<std::string> searchedItems(const json& provenance, const PreparedTask& 
     if (!provenance.is_object()) return ids;
     // A part of the data has another hash, and generated items of another seed the same ids.
     const bool sameData = provenance.value("data_set_hash", json()) == json(task.info().hash);
-    if (!sameData && provenance.value("item_seed", json()) != json(task.spec.itemSeed)) return ids;
+    if (!sameData && provenance.value("item_seed", json()) != json(task.spec.seedOfItems())) return ids;
     const json items = provenance.value("items", json());
     if (!items.is_object()) return ids;
     for (const char* split : {"search", "select"}) {

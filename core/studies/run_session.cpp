@@ -98,6 +98,7 @@ void storeResolved(ComputeSettings& compute, TaskSpec& task, const Workbench& be
     compute.dtype = model::computeTypeName(bench.model.lm->computeType());
     if (std::filesystem::exists(compute.model)) compute.model = bench.model.opened.path.string();
     task.positions = bench.task.spec.positions;
+    task.itemSeed = bench.task.spec.itemSeed;
     if (task.data) task.data = std::filesystem::absolute(*task.data).lexically_normal().string();
 }
 

@@ -171,6 +171,7 @@ Result<CompareSettings> compareSettingsFromJson(const json& stored) {
     readGuardrail(fields, settings.guardrail);
     fields.read("part_of", settings.partOf);
     if (auto done = fields.finish(); !done) return fail(done.error());
+    forgetDefaultSeed(settings.task);
     settings.origins = readOrigins(stored);
     return settings;
 }
@@ -211,6 +212,7 @@ Result<SearchRunSettings> searchSettingsFromJson(const json& stored) {
     std::string optimizer = search::optimizerName(settings.search.optimizer);
     readSettings(fields, settings, curveName, per, optimizer);
     if (auto done = fields.finish(); !done) return fail(done.error());
+    forgetDefaultSeed(settings.task);
     auto kind = curve::parseCurveKind(curveName);
     if (!kind) return fail(kind.error());
     settings.search.curve = *kind;

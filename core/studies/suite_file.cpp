@@ -165,6 +165,7 @@ Result<SuiteSettings> suiteFromJson(const json& stored) {
     for (const json& object : benchmarks) {
         auto benchmark = readBenchmark(object, shared, "suite settings");
         if (!benchmark) return fail(benchmark.error());
+        forgetDefaultSeed(benchmark->task);
         settings.benchmarks.push_back(std::move(*benchmark));
     }
     return settings;

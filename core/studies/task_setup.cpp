@@ -68,6 +68,25 @@ Result<std::vector<tasks::PositionSpec>> positionsOf(const TaskSpec& spec, bool 
     return std::vector<tasks::PositionSpec>{{kUnmovedLabel, std::nullopt, 0}};
 }
 
+/// Gold indices are there, and each is another one: a prompt that is counted twice is not two measurements.
+Result<void> checkPlaces(const PreparedTask& task, std::int64_t item, bool scored) {
+    std::vector<int> taken;
+    for (std::size_t position = 0; position < task.positions.size(); ++position) {
+        const auto gold = task.goldIndex(item, static_cast<int>(position));
+        if (!gold) return fail(gold.error());
+        const auto same = std::ranges::find(taken, *gold);
+        if (scored && same != taken.end()) {
+            return fail(ErrorCode::Usage,
+                        fmt::format("positions '{}' and '{}' are one place, #{}, among the {} records of item '{}'; "
+                                    "leave one of them out, or ask for more records",
+                                    task.labels[static_cast<std::size_t>(same - taken.begin())], task.labels[position],
+                                    *gold, task.benchmark->places(item), task.benchmark->id(item)));
+        }
+        taken.push_back(*gold);
+    }
+    return {};
+}
+
 }  // namespace
 
 nlohmann::json toJson(const TaskSpec& spec) {
@@ -80,7 +99,7 @@ nlohmann::json toJson(const TaskSpec& spec) {
             {"subjects", optionalJson(spec.subjects)},
             {"positions", optionalJson(spec.positions)},
             {"limit", optionalJson(spec.limit)},
-            {"item_seed", spec.itemSeed},
+            {"item_seed", optionalJson(spec.itemSeed)},
             {"chat", optionalJson(spec.chat)},
             {"bos", spec.bos},
             {"truncation", spec.truncation},
@@ -114,6 +133,10 @@ void readTask(JsonFields& fields, TaskSpec& spec) {
     fields.read("needle_queries", spec.niah.queries);
     fields.read("needle_key_kind", spec.niah.keyKind);
     fields.read("needle_value_kind", spec.niah.valueKind);
+}
+
+void forgetDefaultSeed(TaskSpec& spec) {
+    if (spec.itemSeed == tasks::kDefaultItemSeed) spec.itemSeed.reset();
 }
 
 Result<TaskSpec> taskSpecFromJson(const nlohmann::json& json) {
@@ -173,7 +196,8 @@ Result<PreparedTask> prepareTask(const TaskSpec& spec, std::int64_t generateCoun
     auto benchmark = tasks::openBenchmark(wanted, tokenizer);
     if (!benchmark) return fail(benchmark.error());
     task.benchmark = std::move(*benchmark);
-    // Resolved, so that what is stored with a run says where its evidence stood.
+    // Resolved, so that what is stored with a run says which items it drew and where their evidence stood.
+    if (tasks::drawsItems(wanted)) task.spec.itemSeed = spec.seedOfItems();
     if (task.info().movable && !spec.positions) task.spec.positions = kDefaultPositions;
     auto positions = positionsOf(task.spec, task.info().movable);
     if (!positions) return fail(positions.error());
@@ -181,10 +205,7 @@ Result<PreparedTask> prepareTask(const TaskSpec& spec, std::int64_t generateCoun
     for (const tasks::PositionSpec& position : task.positions) task.labels.push_back(position.label);
     auto byId = std::make_shared<std::unordered_map<std::string, std::int64_t>>();
     for (std::int64_t i = 0; i < task.benchmark->size(); ++i) {
-        for (std::size_t position = 0; position < task.positions.size(); ++position) {
-            const auto gold = task.goldIndex(i, static_cast<int>(position));
-            if (!gold) return fail(gold.error());
-        }
+        if (auto places = checkPlaces(task, i, purpose == Purpose::Scored); !places) return fail(places.error());
         byId->emplace(task.benchmark->id(i), i);
     }
     task.m_byId = std::move(byId);

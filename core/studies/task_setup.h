@@ -27,14 +27,16 @@ struct TaskSpec {
     std::optional<std::string> keys;  ///< kv, generated; unset: "uuid"
     std::optional<int> docs;          ///< document tasks; unset: as many as the file has, 20 when they are put together
     std::optional<int> shots;         ///< mmlu, ceval; unset: 5
-    std::optional<std::string> subjects;   ///< mmlu, ceval; unset: all
-    std::optional<std::string> positions;  ///< unset: begin,middle,end where the evidence can be moved
-    std::optional<std::int64_t> limit;     ///< items at most (file), items to generate (default 100)
-    std::uint64_t itemSeed = 1;
-    std::optional<std::string> chat;  ///< chat preset around the prompt; unset: none
+    std::optional<std::string> subjects;    ///< mmlu, ceval; unset: all
+    std::optional<std::string> positions;   ///< unset: begin,middle,end where the evidence can be moved
+    std::optional<std::int64_t> limit;      ///< items at most (file), items to generate (default 100)
+    std::optional<std::uint64_t> itemSeed;  ///< of items that are drawn; unset: tasks::kDefaultItemSeed
+    std::optional<std::string> chat;        ///< chat preset around the prompt; unset: none
     std::string bos = "none";  ///< "none", as the benchmarks' own scripts, or "model": as the tokenizer's files say
     std::string truncation = "none";  ///< "official": long documents are cut as the benchmark's script cuts them
     tasks::NiahSpec niah;
+
+    [[nodiscard]] std::uint64_t seedOfItems() const { return itemSeed.value_or(tasks::kDefaultItemSeed); }
 };
 
 /// Keys as on the command line, without dashes ("item_seed"). Unknown keys are errors. Round-trips.
@@ -42,6 +44,8 @@ struct TaskSpec {
 [[nodiscard]] Result<TaskSpec> taskSpecFromJson(const nlohmann::json& json);
 /// Reads a task's keys out of an object that has others beside them.
 void readTask(JsonFields& fields, TaskSpec& spec);
+/// Takes the default seed for none in settings of runs that were stored when every task had one.
+void forgetDefaultSeed(TaskSpec& spec);
 
 /// What items are wanted for: those without a published reference can be looked at and not scored.
 enum class Purpose { Scored, Shown };

@@ -43,6 +43,10 @@ const TaskOptions* optionsOf(const BenchmarkSpec& spec) {
 
 }  // namespace
 
+bool drawsItems(const BenchmarkSpec& spec) {
+    return (spec.task == "kv" && !spec.data) || spec.task == "mdqa-random" || spec.task == "niah";
+}
+
 Result<void> checkTaskOptions(const BenchmarkSpec& spec) {
     const TaskOptions* options = optionsOf(spec);
     const std::string_view known = options == nullptr ? std::string_view() : options->options;
@@ -62,6 +66,11 @@ Result<void> checkTaskOptions(const BenchmarkSpec& spec) {
                                                                   {spec.subjects.has_value(), "subjects"},
                                                                   {spec.niah != NiahSpec{}, "niah"}}) {
         if (auto checked = check(given, option); !checked) return checked;
+    }
+    if (spec.seed && !drawsItems(spec)) {
+        return fail(ErrorCode::Usage, fmt::format("--item-seed {}: the items of {} are those of its file, none is "
+                                                  "drawn; leave --item-seed out",
+                                                  *spec.seed, spec.task));
     }
     return checkLimit(spec.limit);
 }

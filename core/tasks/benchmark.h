@@ -59,13 +59,15 @@ struct NiahSpec {
     bool operator==(const NiahSpec&) const = default;
 };
 
+inline constexpr std::uint64_t kDefaultItemSeed = 1;
+
 /// Which items are wanted.
 struct BenchmarkSpec {
     std::string task;                           ///< "kv", "mdqa", … (cli.md, Tasks)
     std::optional<std::filesystem::path> data;  ///< file, folder or archive; unset: the items are generated
     std::optional<std::int64_t> limit;          ///< items at most
     std::int64_t generateCount = 100;           ///< items to generate when `limit` is unset
-    std::uint64_t seed = 1;                     ///< of generated items
+    std::optional<std::uint64_t> seed;          ///< of items that are drawn; unset: kDefaultItemSeed
     std::optional<int> pairs;                   ///< kv
     std::optional<std::string> keys;            ///< kv, generated: uuid, hex:N, words
     std::optional<int> docs;                    ///< mdqa-random: documents in a prompt (20 when unset); mdqa: checked
@@ -76,7 +78,11 @@ struct BenchmarkSpec {
     NiahSpec niah;
 };
 
-/// Usage for an option that the task does not have, which would be ignored, and for a limit below 1.
+/// Does a seed decide on the items?
+[[nodiscard]] bool drawsItems(const BenchmarkSpec& spec);
+
+/// Usage for an option that the task does not have, which would be ignored (a seed where nothing is drawn, too), and
+/// for a limit below 1.
 [[nodiscard]] Result<void> checkTaskOptions(const BenchmarkSpec& spec);
 
 /// Opens a task's items. `tokenizer` is needed by niah alone (Usage without one). Usage for an unknown task, with the

@@ -104,7 +104,7 @@ class KvGenerated final : public KvBenchmark {
         const int pairs = spec.pairs.value_or(kDefaultPairs);
         const std::int64_t count = spec.limit.value_or(spec.generateCount);
         if (auto sound = checkLimit(count); !sound) return fail(sound.error());
-        auto generator = KvGenerator::create(*keys, pairs, spec.seed, commonWords());
+        auto generator = KvGenerator::create(*keys, pairs, spec.seed.value_or(kDefaultItemSeed), commonWords());
         if (!generator) return fail(generator.error());
         const auto made = std::make_shared<KvGenerated>(std::move(*generator), pairs, count);
         if (auto hashed = made->setHash(); !hashed) return fail(hashed.error());

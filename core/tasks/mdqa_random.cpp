@@ -161,8 +161,9 @@ Result<std::shared_ptr<const Benchmark>> openMdqaRandom(const BenchmarkSpec& spe
     if (!read) return fail(read.error());
     const std::string dataset = dataSetName(*path);
     BenchmarkInfo info = mdqaInfo("mdqa-random", docs);
-    info.name = fmt::format("MDQA-random {} documents of {}, seed {}", docs, dataset, spec.seed);
-    const auto benchmark = std::make_shared<MdqaRandom>(std::move(info), docs, spec.seed, std::move(*spool));
+    const std::uint64_t seed = spec.seed.value_or(kDefaultItemSeed);
+    info.name = fmt::format("MDQA-random {} documents of {}, seed {}", docs, dataset, seed);
+    const auto benchmark = std::make_shared<MdqaRandom>(std::move(info), docs, seed, std::move(*spool));
     if (auto prepared = benchmark->prepare(dataset, spec.limit); !prepared) return fail(prepared.error());
     return benchmark;
 }

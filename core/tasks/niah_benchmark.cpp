@@ -160,7 +160,8 @@ Result<std::shared_ptr<const Benchmark>> openNiah(const BenchmarkSpec& spec, con
         if (!read) return fail(read.error());
         essay = std::move(*read);
     }
-    const auto benchmark = std::make_shared<NiahBenchmark>(std::move(*niah), count, spec.seed, std::move(essay));
+    const auto benchmark = std::make_shared<NiahBenchmark>(std::move(*niah), count,
+                                                           spec.seed.value_or(kDefaultItemSeed), std::move(essay));
     if (auto prepared = benchmark->prepare(tokenizer); !prepared) return fail(prepared.error());
     return benchmark;
 }

@@ -196,7 +196,7 @@ TEST_F(CompareWindow, ComparesTwoMethodsAndShowsThemInTableAndPictures) {
     const auto settings = nlohmann::json::parse(run.settingsJson);
     EXPECT_EQ(settings["methods"]["value"], (nlohmann::json{"baseline", "uniform:1.05"}));
     EXPECT_EQ(settings["methods"]["origin"], "window");
-    EXPECT_EQ(settings["item_seed"]["value"], study().task.itemSeed + 1) << "items that a search of it never saw";
+    EXPECT_EQ(settings["item_seed"]["value"], study().task.seedOfItems() + 1) << "items that a search of it never saw";
 }
 
 TEST_F(CompareWindow, DataThatIsNotThereIsRefusedAtItsField) {

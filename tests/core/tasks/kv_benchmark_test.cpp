@@ -136,6 +136,11 @@ TEST(OpenBenchmark, RefusesAnOptionThatTheTaskDoesNotHave) {
     spec = specFor("jsonl", kExcerpt);
     spec.niah.length = 3000;
     expectRefused(spec, "haystack");
+    for (const char* task : {"kv", "mdqa", "jsonl", "zeroscrolls:quality", "leval:quality", "mmlu", "ceval"}) {
+        spec = specFor(task, kExcerpt);
+        spec.seed = 1;
+        expectRefused(spec, "item-seed");
+    }
 }
 
 TEST(OpenBenchmark, AsksForAFileAndForATokenizer) {
