@@ -150,7 +150,8 @@ json methodJson(const Comparison& work, const Contender& one, std::uint64_t seed
              {"latency_vs_first", nullptr}};
     double nll = 0.0;
     out["bias"] = biasJson(work.bench.task, one.evaluation->outcomes());
-    out["groups"] = groupsJson(work.bench.task, one.evaluation->outcomes());
+    out["groups"] = groupsJson(work.bench.task, one.evaluation->outcomes(), work.plan.graded());
+    out["lengths"] = lengthsJson(one.evaluation->outcomes(), work.plan.graded());
     out["agreement"] = agreementJson(one.evaluation->outcomes());
     out["searched_on"] = overlapJson(one.spec, work.bench.task);
     for (const analysis::PositionResult& position : accuracy.positions)

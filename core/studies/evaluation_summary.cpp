@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 
 /// n, accuracy and interval of some outcomes, as a position's row has them.
-json rowOf(std::vector<analysis::ItemOutcome> outcomes) {
+json rowOf(std::vector<analysis::ItemOutcome> outcomes, bool graded) {
     // One position for all of them: their rows are told apart by an ordinal in the id alone.
     int ordinal = 0;
     for (analysis::ItemOutcome& outcome : outcomes) {
@@ -24,7 +24,7 @@ json rowOf(std::vector<analysis::ItemOutcome> outcomes) {
         outcome.position = 0;
     }
     const std::string label = "all";
-    const auto accuracy = analysis::accuracyByPosition(outcomes, std::span(&label, 1));
+    const auto accuracy = analysis::accuracyByPosition(outcomes, std::span(&label, 1), graded);
     const analysis::PositionResult& row = accuracy.positions.front();
     return {{"n", row.n}, {"accuracy", row.accuracy}, {"ci_low", row.ciLow}, {"ci_high", row.ciHigh}};
 }
@@ -48,7 +48,7 @@ std::set<std::string> searchedItems(const json& provenance, const PreparedTask& 
 
 }  // namespace
 
-json groupsJson(const PreparedTask& task, std::span<const analysis::ItemOutcome> outcomes) {
+json groupsJson(const PreparedTask& task, std::span<const analysis::ItemOutcome> outcomes, bool graded) {
     std::vector<std::string> order;
     std::map<std::string, std::vector<analysis::ItemOutcome>> groups;
     for (const analysis::ItemOutcome& outcome : outcomes) {
@@ -61,14 +61,14 @@ json groupsJson(const PreparedTask& task, std::span<const analysis::ItemOutcome>
     }
     json rows = json::array();
     for (const std::string& group : order) {
-        json row = rowOf(std::move(groups[group]));
+        json row = rowOf(std::move(groups[group]), graded);
         row["group"] = group;
         rows.push_back(std::move(row));
     }
     return rows;
 }
 
-json lengthsJson(std::span<const analysis::ItemOutcome> outcomes) {
+json lengthsJson(std::span<const analysis::ItemOutcome> outcomes, bool graded) {
     constexpr int kFirst = 512;
     std::map<int, std::vector<analysis::ItemOutcome>> buckets;
     for (const analysis::ItemOutcome& outcome : outcomes) {
@@ -79,7 +79,7 @@ json lengthsJson(std::span<const analysis::ItemOutcome> outcomes) {
     }
     json rows = json::array();
     for (auto& [from, held] : buckets) {
-        json row = rowOf(std::move(held));
+        json row = rowOf(std::move(held), graded);
         row["from"] = from;
         row["to"] = from == 0 ? kFirst : 2 * from;
         rows.push_back(std::move(row));

@@ -15,12 +15,14 @@
 namespace lpes::studies {
 
 /// [{"group", "n", "accuracy", "ci_low", "ci_high"}…] in the order of the items, over items that were run at every
-/// position; empty where the task has no groups. "accuracy" is a mean over items (micro average).
-[[nodiscard]] nlohmann::json groupsJson(const PreparedTask& task, std::span<const analysis::ItemOutcome> outcomes);
+/// position; empty where the task has no groups. "accuracy" is a mean over items (micro average). `graded`, here and
+/// below: the rule gives more than right and wrong (PromptPlan::graded), which decides on the kind of interval.
+[[nodiscard]] nlohmann::json groupsJson(const PreparedTask& task, std::span<const analysis::ItemOutcome> outcomes,
+                                        bool graded);
 
 /// [{"from", "to", "n", "accuracy", "ci_low", "ci_high"}…]: prompts by their length in tokens, `from` inclusive, `to`
 /// exclusive, in powers of two from 512.
-[[nodiscard]] nlohmann::json lengthsJson(std::span<const analysis::ItemOutcome> outcomes);
+[[nodiscard]] nlohmann::json lengthsJson(std::span<const analysis::ItemOutcome> outcomes, bool graded);
 
 /// {"n", "equal", "kappa", "teacher_forced", "generated"} over the prompts that were scored both ways: how often the
 /// strict score and the benchmark's rule on the generated text (right: 1, wrong: below) say the same, Cohen's kappa

@@ -154,7 +154,8 @@ Result<StudyOutcome> SearchSitting::report(const search::SearchOutcome& outcome,
     if (!best) return stoppedOr(best.error(), outcome);
     const auto searched = storedOutcomes(m_store.reader(), best->variantId, "search");
     if (!searched) return fail(searched.error());
-    const auto onSearchItems = analysis::accuracyByPosition(*searched, m_prepared.bench.task.labels);
+    const auto onSearchItems =
+        analysis::accuracyByPosition(*searched, m_prepared.bench.task.labels, m_prepared.searchPlan.graded());
     std::vector<store::PositionRow> rows = positionRows(baseline->accuracy, baseline->variantId, "report");
     for (store::PositionRow& row : positionRows(best->accuracy, best->variantId, "report"))
         rows.push_back(std::move(row));
@@ -261,15 +262,16 @@ Result<StudyOutcome> SearchSitting::finish(const search::SearchOutcome& outcome,
     result["warnings"] = m_warnings;
     result["guardrail"] = std::move(guardrail);
     const PreparedTask& task = m_prepared.bench.task;
-    const auto side = [&task](const SplitResult& split) {
+    const bool graded = m_prepared.reportPlan.graded();
+    const auto side = [&task, graded](const SplitResult& split) {
         return json{{"positions", positionsJson(split.accuracy)},
                     {"items", split.accuracy.items},
                     {"skipped_too_long", split.accuracy.skippedTooLong},
                     {"mean_accuracy", split.accuracy.meanAccuracy},
                     {"gap", split.accuracy.gap},
                     {"bias", biasJson(task, split.outcomes)},
-                    {"groups", groupsJson(task, split.outcomes)},
-                    {"lengths", lengthsJson(split.outcomes)}};
+                    {"groups", groupsJson(task, split.outcomes, graded)},
+                    {"lengths", lengthsJson(split.outcomes, graded)}};
     };
     result["heldout"] = {{"baseline", side(baseline)},
                          {"best", side(best)},

@@ -51,6 +51,7 @@ TEST(Comparison, SaysOfEveryMethodWhatAnEvaluationSays) {
         EXPECT_EQ(method["positions"], alone["positions"]) << method["method"];
         EXPECT_EQ(method["mean_accuracy"], alone["mean_accuracy"]);
         EXPECT_EQ(method["gap"], alone["gap"]);
+        EXPECT_EQ(method["lengths"], alone["lengths"]);
         EXPECT_GT(method["seconds"], 0.0);
         EXPECT_GT(method["tokens_per_second"], 0.0);
     }

@@ -205,6 +205,44 @@ TEST(EvaluationSummary, KappaIsAgreementBeyondChance) {
     EXPECT_EQ(studies::agreementJson(same), nullptr);
 }
 
+TEST(EvaluationSummary, IntervalsFollowTheRuleAndNotTheValues) {
+    // Answers of a graded rule that happen to be right or wrong are no proportion.
+    std::vector<analysis::ItemOutcome> outcomes;
+    std::vector<double> scores;
+    for (int i = 0; i < 12; ++i) {
+        scores.push_back(i % 3 == 0 ? 1.0 : 0.0);
+        outcomes.push_back(judged("i" + std::to_string(i), true, scores.back()));
+    }
+    const auto bootstrap = analysis::bootstrapMeanInterval(scores, 1);
+    const json graded = studies::lengthsJson(outcomes, true)[0];
+    EXPECT_DOUBLE_EQ(graded["ci_low"], bootstrap.low);
+    EXPECT_DOUBLE_EQ(graded["ci_high"], bootstrap.high);
+    const auto wilson = analysis::wilsonInterval(4, 12);
+    const json binary = studies::lengthsJson(outcomes, false)[0];
+    EXPECT_DOUBLE_EQ(binary["ci_low"], wilson.low);
+    EXPECT_DOUBLE_EQ(binary["ci_high"], wilson.high);
+    EXPECT_NE(graded["ci_low"], binary["ci_low"]);
+}
+
+TEST_F(EvaluationKinds, GroupsAndLengthsOfAGradedRuleHaveItsKindOfInterval) {
+    json bread = bakery();
+    bread["scoring"] = "f1";
+    bread["max_new_tokens"] = 4;
+    bread["group"] = "bread";
+    auto settings = eval(ownTask(folder / "own.jsonl", {bread, bread}));
+    settings.score = "generate";
+    const json result = evaluated(settings);
+    ASSERT_EQ(result["groups"].size(), 1u);
+    std::vector<double> scores;
+    for (const store::OutcomeRow& row : rows()) scores.push_back(row.score);
+    const auto interval = analysis::bootstrapMeanInterval(scores, 1);
+    for (const json& row : {result["groups"][0], result["lengths"][0]}) {
+        EXPECT_EQ(row["n"], 6);
+        EXPECT_DOUBLE_EQ(row["ci_low"], interval.low);
+        EXPECT_DOUBLE_EQ(row["ci_high"], interval.high);
+    }
+}
+
 TEST(EvaluationSummary, LengthsFallIntoPowersOfTwo) {
     std::vector<analysis::ItemOutcome> outcomes;
     for (const int tokens : {1, 511, 512, 1023, 1024, 5000}) {
@@ -213,7 +251,7 @@ TEST(EvaluationSummary, LengthsFallIntoPowersOfTwo) {
     }
     outcomes.push_back(judged("long", false, 0.0, 9000));
     outcomes.back().skippedTooLong = true;
-    const json lengths = studies::lengthsJson(outcomes);
+    const json lengths = studies::lengthsJson(outcomes, false);
     ASSERT_EQ(lengths.size(), 4u);
     const std::vector<std::array<int, 3>> expected{{0, 512, 2}, {512, 1024, 2}, {1024, 2048, 1}, {4096, 8192, 1}};
     for (std::size_t i = 0; i < expected.size(); ++i) {
