@@ -216,7 +216,7 @@ Result<bool> measureShortContexts(Comparison& work, model::ModelSession& session
     if (work.guardrail.empty() || work.contenders.size() < 2) return true;
     for (Contender& one : work.contenders) {
         progress.setStage(fmt::format("guardrail, short contexts: {}", one.text));
-        auto side = work.guardrail.measure(session, one.method, stop);
+        auto side = work.guardrail.measure(session, one.method, progress, stop);
         if (!side && model::wasStopped(side.error())) return false;
         if (!side) return fail(side.error());
         one.shortContexts = std::move(*side);
@@ -243,7 +243,8 @@ Result<StudyOutcome> compareAll(Comparison& work, const CompareSettings& setting
         if (!begun) return fail(begun.error());
         one.evaluation.emplace(std::move(*begun));
     }
-    progress.setTotal(work.plan.prompts() * static_cast<std::int64_t>(work.contenders.size()));
+    progress.setTotal((work.plan.prompts() + work.guardrail.prompts()) *
+                      static_cast<std::int64_t>(work.contenders.size()));
     auto complete = runChunks(work, progress, stop);
     if (complete && *complete) complete = measureShortContexts(work, *session, progress, stop);
     if (!complete) return fail(complete.error());

@@ -135,14 +135,30 @@ Result<Guardrail> Guardrail::make(const GuardrailSettings& settings, const text:
     return guardrail;
 }
 
+std::int64_t Guardrail::prompts() const {
+    auto count = static_cast<std::int64_t>(m_texts.size());
+    for (const Exam& exam : m_exams) count += static_cast<std::int64_t>(exam.questions.size());
+    return count;
+}
+
+std::int64_t Guardrail::tokens() const {
+    std::size_t count = 0;
+    for (const auto& text : m_texts) count += text.size();
+    for (const Exam& exam : m_exams) {
+        for (const TokenizedPrompt& question : exam.questions) count += question.scored();
+    }
+    return static_cast<std::int64_t>(count);
+}
+
 Result<GuardrailSide> Guardrail::measure(model::ModelSession& session, const rope::PositionMethod& method,
-                                         std::stop_token stop) const {
+                                         ChunkObserver& observer, std::stop_token stop) const {
     GuardrailSide side;
     for (const auto& text : m_texts) {
         const auto scored = session.scoreText(text, method, 1, stop);
         if (!scored) return fail(scored.error());
         side.logLikelihood += std::accumulate(scored->logProbs.begin(), scored->logProbs.end(), 0.0);
         side.tokens += static_cast<std::int64_t>(scored->logProbs.size());
+        if (auto told = observer.chunkDone(1, 0); !told) return fail(told.error());
     }
     for (const Exam& exam : m_exams) {
         GuardrailSide::Exam& answers = side.exams.emplace_back();
@@ -151,6 +167,8 @@ Result<GuardrailSide> Guardrail::measure(model::ModelSession& session, const rop
         for (std::size_t first = 0; first < all.size(); first += kQuestionsPerPass) {
             const auto some = all.subspan(first, std::min(kQuestionsPerPass, all.size() - first));
             if (auto asked = ask(some, session, method, stop, answers); !asked) return fail(asked.error());
+            if (auto told = observer.chunkDone(static_cast<std::int64_t>(some.size()), 0); !told)
+                return fail(told.error());
         }
     }
     return side;

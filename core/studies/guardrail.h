@@ -46,9 +46,11 @@ class Guardrail {
                                                 int contextLength);
     /// Nothing is asked: it is switched off, or nothing fits into the context.
     [[nodiscard]] bool empty() const { return m_texts.empty(); }
-    /// Answers a stop with kStoppedMessage.
+    [[nodiscard]] std::int64_t prompts() const;  ///< texts and questions of one side
+    [[nodiscard]] std::int64_t tokens() const;   ///< in them; of a question with its longest choice
+    /// `observer` is told of every text and question. Answers a stop with kStoppedMessage.
     [[nodiscard]] Result<GuardrailSide> measure(model::ModelSession& session, const rope::PositionMethod& method,
-                                                std::stop_token stop) const;
+                                                ChunkObserver& observer, std::stop_token stop) const;
 
     /// {"light", "reason", "perplexity": {"baseline", "method", "ratio", "texts", "tokens", "window", "bos"}, "exams":
     /// [{"name", "n", "baseline", "method", "difference", "p_value"}…], "left_out"}. Our defaults: red where perplexity

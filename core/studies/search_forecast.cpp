@@ -184,7 +184,7 @@ std::vector<StageCost> stagesOf(const PreparedSearch& prepared, const Calibratio
     stages.push_back(asking("report", prepared.reportPlan, 2, measured));
     if (prepared.settings.analysisItems > 0) stages.push_back(probing(prepared, measured));
     if (!prepared.guardrail.empty()) {
-        StageCost guardrail{"guardrail", 2, {}, 0, {}, {}};
+        StageCost guardrail{"guardrail", 2, 2 * prepared.guardrail.prompts(), 0, {}, {}};
         if (measured) {
             guardrail.seconds = 2 * measured->guardrailSeconds;
             guardrail.derivation =

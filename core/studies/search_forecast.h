@@ -19,7 +19,7 @@ struct StageCost {
     std::string stage;            ///< "generation 0", "generations 1–6", "descents", "selection", "report", "probes",
                                   ///< "guardrail"
     std::int64_t candidates = 0;  ///< variants that it evaluates
-    std::optional<std::int64_t> prompts;  ///< none: short texts and questions, which are not counted
+    std::optional<std::int64_t> prompts;  ///< none: not known
     std::int64_t tokens = 0;              ///< in them, answers included
     std::optional<double> seconds;        ///< none without a calibration
     std::string derivation;               ///< how the seconds were found

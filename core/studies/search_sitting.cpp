@@ -120,7 +120,7 @@ Result<StudyOutcome> SearchSitting::run(double elapsedBefore, std::stop_token st
 std::int64_t SearchSitting::promptsAfterSearch() const {
     const ProbeCounts probes = probeCounts(m_prepared);
     return m_prepared.selectPlan.prompts() * m_prepared.settings.finalists + m_prepared.reportPlan.prompts() * 2 +
-           probes.attention + probes.deviation + kSlopeCost * probes.slopes;
+           probes.attention + probes.deviation + kSlopeCost * probes.slopes + 2 * m_prepared.guardrail.prompts();
 }
 
 Result<SearchSitting::Winner> SearchSitting::selectWinner(const search::SearchOutcome& outcome, std::stop_token stop) {
@@ -182,9 +182,9 @@ Result<json> SearchSitting::guardrail(const std::vector<double>& scales, std::st
     const Guardrail& guardrail = m_prepared.guardrail;
     if (guardrail.empty()) return json();
     m_progress.setStage("guardrail: short contexts");
-    auto before = guardrail.measure(m_fitness.session(0), {}, stop);
+    auto before = guardrail.measure(m_fitness.session(0), {}, m_progress, stop);
     if (!before) return fail(before.error());
-    auto after = guardrail.measure(m_fitness.session(0), m_fitness.method(scales), stop);
+    auto after = guardrail.measure(m_fitness.session(0), m_fitness.method(scales), m_progress, stop);
     if (!after) return fail(after.error());
     return guardrail.judge(*before, *after);
 }

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "core/studies/model_setup.h"
 #include "core/studies/studies.h"
@@ -33,6 +34,16 @@ GuardrailSide side(double perplexity, int right, int moved = 0) {
     return out;
 }
 
+/// Counts what it is told of.
+class Counting final : public studies::ChunkObserver {
+  public:
+    Result<void> chunkDone(std::int64_t computed, std::int64_t reused) override {
+        prompts += computed + reused;
+        return {};
+    }
+    std::int64_t prompts = 0;
+};
+
 class GuardrailTest : public testing::Test {
   protected:
     [[nodiscard]] Guardrail make(int items, int context = 2048) const {
@@ -46,6 +57,7 @@ class GuardrailTest : public testing::Test {
     const StudyFolder folder{withContext(2048)};
     const studies::OpenedModel opened = take(studies::openModel(folder.model(), true));
     NullObserver observer;
+    Counting counting;
 };
 
 TEST_F(GuardrailTest, ThePerplexitysRiseDecidesTheLight) {
@@ -90,12 +102,15 @@ TEST_F(GuardrailTest, WhatChangesNothingIsGreenAndTheSameEachTime) {
     const auto loaded = take(studies::loadModel({folder.model(), "float32", "cpu", true}, observer, {}));
     const auto session = loaded.lm->newSession(1);
     const Guardrail guardrail = make(5);
-    const auto before = take(guardrail.measure(*session, {}, {}));
+    const auto before = take(guardrail.measure(*session, {}, counting, {}));
     ASSERT_EQ(before.exams.size(), 1u);
+    EXPECT_EQ(counting.prompts, 10) << "five texts and five questions";
+    EXPECT_EQ(guardrail.prompts(), 10);
+    EXPECT_GT(guardrail.tokens(), before.tokens);
     EXPECT_EQ(before.exams[0].right.size(), 5u);
     EXPECT_GT(before.tokens, 5);
     EXPECT_GT(before.perplexity(), 1.0);
-    const auto again = take(guardrail.measure(*session, {}, {}));
+    const auto again = take(guardrail.measure(*session, {}, counting, {}));
     EXPECT_EQ(again.logLikelihood, before.logLikelihood);
     const json judged = guardrail.judge(before, again);
     EXPECT_EQ(judged["light"], "green");
@@ -103,7 +118,7 @@ TEST_F(GuardrailTest, WhatChangesNothingIsGreenAndTheSameEachTime) {
     EXPECT_EQ(judged["perplexity"]["texts"], 5);
     std::stop_source stop;
     stop.request_stop();
-    const auto stopped = guardrail.measure(*session, {}, stop.get_token());
+    const auto stopped = guardrail.measure(*session, {}, counting, stop.get_token());
     ASSERT_FALSE(stopped);
     EXPECT_TRUE(model::wasStopped(stopped.error()));
 }
@@ -117,7 +132,7 @@ TEST_F(GuardrailTest, AsksAllBundledQuestionsAndExamsOfTheUser) {
     const Guardrail both = take(Guardrail::make(settings, *opened.tokenizer, 2048));
     const auto loaded = take(studies::loadModel({folder.model(), "float32", "cpu", true}, observer, {}));
     const auto session = loaded.lm->newSession(1);
-    const auto measured = take(both.measure(*session, {}, {}));
+    const auto measured = take(both.measure(*session, {}, counting, {}));
     ASSERT_EQ(measured.exams.size(), 2u);
     EXPECT_EQ(measured.exams[1].name, "mmlu");
     EXPECT_EQ(measured.exams[1].right.size(), 4u);
@@ -161,6 +176,39 @@ TEST_F(GuardrailTest, StandsInAComparisonBesideEveryMethodButTheFirst) {
     EXPECT_NE(methods[2]["guardrail"]["perplexity"]["ratio"], 1.0);
     settings.guardrail.items = 0;
     EXPECT_EQ(take(studies::runComparison(settings, *store, observer, {})).result["methods"][1]["guardrail"], nullptr);
+}
+
+/// Keeps what was said last in each stage.
+class StageKeeper final : public ProgressObserver {
+  public:
+    void progressed(const Progress& progress) override { last[progress.stage] = progress; }
+    void warned(const std::string&) override {}
+    std::map<std::string, Progress> last;
+};
+
+TEST_F(GuardrailTest, ItsPromptsAreAmongThoseThatProgressCounts) {
+    auto store = openStore(folder / "lpes.db");
+    studies::CompareSettings settings;
+    settings.compute = smallSearch(folder).compute;
+    settings.task = smallSearch(folder).task;
+    settings.task.limit = 2;
+    settings.methods = {"baseline", "uniform:4"};
+    settings.guardrail.items = 5;
+    StageKeeper keeper;
+    ASSERT_TRUE(studies::runComparison(settings, *store, keeper, {}));
+    const Progress begun = keeper.last.at("guardrail, short contexts: baseline");
+    EXPECT_EQ(begun.total, 2 * (2 * 3 + 10)) << "two methods";
+    EXPECT_GE(begun.done, 12);
+    EXPECT_LT(begun.done, begun.total) << "there is something left to wait for";
+
+    studies::SearchRunSettings searching = smallSearch(folder);
+    searching.guardrail.items = 5;
+    StageKeeper searched;
+    ASSERT_TRUE(studies::runSearch(searching, *store, searched, {}));
+    const Progress guard = searched.last.at("guardrail: short contexts");
+    EXPECT_EQ(guard.total, searched.last.at("report").total);
+    EXPECT_LE(guard.done, guard.total);
+    EXPECT_LT(searched.last.at("attention and deviation").done + 2 * 10 - 1, guard.total);
 }
 
 }  // namespace
