@@ -67,26 +67,31 @@ Result<Comparison> prepare(const CompareSettings& settings, ProgressObserver& ob
                                 "--threads-per-worker",
                                 settings.compute.workers));
     }
-    auto bench = prepareWorkbench(settings.compute, settings.task, 100, observer, stop, loaded);
+    auto bench = openBench(settings.compute, settings.task, 100, loaded);
     if (!bench) return fail(bench.error());
     auto score = scoreFor(bench->task, settings.score);
     if (!score) return fail(score.error());
     std::vector<Contender> contenders;
     // The same items for all: the shortest context decides which of them are too long.
     int context = std::numeric_limits<int>::max();
-    const rope::MethodModel model = model::methodModel(bench->model.config());
+    const rope::MethodModel model = model::methodModel(bench->config());
     for (const rope::MethodSpec& spec : *specs) {
-        auto method = methodFor(spec, bench->model.config(), observer);
+        auto method = methodFor(spec, bench->config(), observer);
         if (!method) return fail(method.error());
         context = std::min(context, rope::contextLength(*method, model));
         contenders.push_back({spec, spec.text, std::move(*method), 0, {}, {}, {}, 0, {}});
     }
-    bench->pass.generates = score->kind == tasks::ScoreKind::Kind::Generate;
-    auto plan = planOfAllItems(*bench, context);
+    const auto pass = passSize(settings.compute, bench->task, *score, bench->tokenizer(), context);
+    if (!pass) return fail(pass.error());
+    auto plan = planOfAllItems(*bench, context, *pass);
     if (!plan) return fail(plan.error());
-    auto guardrail = Guardrail::make(settings.guardrail, bench->model.tokenizer(), context);
+    // Nothing is set beside a single method.
+    auto guardrail = contenders.size() > 1 ? Guardrail::make(settings.guardrail, bench->tokenizer(), context)
+                                           : Result<Guardrail>(Guardrail{});
     if (!guardrail) return fail(guardrail.error());
-    return Comparison{std::move(*bench), std::move(*score), std::move(contenders), std::move(*plan),
+    auto ready = loadBench(std::move(*bench), settings.compute, *pass, observer, stop, loaded);
+    if (!ready) return fail(ready.error());
+    return Comparison{std::move(*ready), std::move(*score), std::move(contenders), std::move(*plan),
                       std::move(*guardrail)};
 }
 
@@ -213,7 +218,7 @@ Result<bool> runChunks(Comparison& work, RunProgress& progress, std::stop_token 
 /// What each method does to short contexts. False when stopped.
 Result<bool> measureShortContexts(Comparison& work, model::ModelSession& session, RunProgress& progress,
                                   std::stop_token stop) {
-    if (work.guardrail.empty() || work.contenders.size() < 2) return true;
+    if (work.guardrail.empty()) return true;
     for (Contender& one : work.contenders) {
         progress.setStage(fmt::format("guardrail, short contexts: {}", one.text));
         auto side = work.guardrail.measure(session, one.method, progress, stop);

@@ -74,12 +74,18 @@ Result<std::vector<Variant>> makeVariants(const DeviationSettings& settings, con
 
 Result<StudyOutcome> runDeviation(const DeviationSettings& settings, store::StoreWriter& store,
                                   ProgressObserver& observer, std::stop_token stop) {
-    auto bench = prepareWorkbench(settings.compute, settings.task, 20, observer, stop);
-    if (!bench) return fail(bench.error());
-    auto variants = makeVariants(settings, bench->model.config(), observer);
+    auto opened = openBench(settings.compute, settings.task, 20);
+    if (!opened) return fail(opened.error());
+    const int context = opened->config().contextLength;
+    auto variants = makeVariants(settings, opened->config(), observer);
     if (!variants) return fail(variants.error());
-    auto plan = planOfAllItems(*bench, bench->model.config().contextLength);
+    // Nothing is scored: what a pass has is settled as for likelihoods.
+    const auto pass = passSize(settings.compute, opened->task, tasks::ScoreKind{}, opened->tokenizer(), context);
+    if (!pass) return fail(pass.error());
+    auto plan = planOfAllItems(*opened, context, *pass);
     if (!plan) return fail(plan.error());
+    auto bench = loadBench(std::move(*opened), settings.compute, *pass, observer, stop);
+    if (!bench) return fail(bench.error());
     DeviationSettings resolved = settings;
     storeResolved(resolved.compute, resolved.task, *bench);
     auto runId = beginRun(store, *bench, settings.compute, "deviation",

@@ -144,10 +144,6 @@ Result<StudyOutcome> runEvaluation(const EvalSettings& settings, store::StoreWri
     const auto work = prepareMethod(settings.method, settings.compute, settings.task, settings.score,
                                     settings.agreementItems > 0, 100, observer, stop);
     if (!work) return fail(work.error());
-    if (settings.agreementItems > 0 && work->bench.task.info().defaultScore.kind == tasks::ScoreKind::Kind::Choice) {
-        return fail(ErrorCode::Usage, fmt::format("--agreement {}: {} has no rule for a generated text; leave it out",
-                                                  settings.agreementItems, settings.task.task));
-    }
     EvalSettings resolved = settings;
     storeResolved(resolved.compute, resolved.task, work->bench);
     resolved.score = work->score.text;

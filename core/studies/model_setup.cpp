@@ -84,20 +84,23 @@ Result<OpenedModel> openModel(const std::string& spelling, bool withTokenizer) {
 Result<model::ComputeType> resolveComputeType(const std::string& dtype, const std::string& device) {
     const auto type = model::parseComputeType(dtype);
     if (!type) return fail(type.error());
-    const auto own = model::defaultComputeType(device);
-    if (!own) return fail(own.error());
-    return type->value_or(*own);
+    return model::computeTypeOn(device, *type);
 }
 
 Result<LoadedModel> loadModel(const ModelOptions& options, ProgressObserver& observer, std::stop_token stop) {
-    auto type = model::parseComputeType(options.dtype);
+    auto type = resolveComputeType(options.dtype, options.device);
     if (!type) return fail(type.error());
     auto opened = openModel(options.model, options.withTokenizer);
     if (!opened) return fail(opened.error());
-    for (const std::string& warning : opened->weights->config().warnings) observer.warned(warning);
-    auto lm = model::loadCausalLm(opened->weights, {*type, options.device}, observer, stop);
+    return loadWeights(std::move(*opened), *type, options.device, observer, stop);
+}
+
+Result<LoadedModel> loadWeights(OpenedModel opened, model::ComputeType type, const std::string& device,
+                                ProgressObserver& observer, std::stop_token stop) {
+    for (const std::string& warning : opened.weights->config().warnings) observer.warned(warning);
+    auto lm = model::loadCausalLm(opened.weights, {type, device}, observer, stop);
     if (!lm) return fail(lm.error());
-    return LoadedModel{std::move(*opened), std::move(*lm)};
+    return LoadedModel{std::move(opened), std::move(*lm)};
 }
 
 exporters::ProfileModel profileModel(const model::ModelConfig& config) {

@@ -24,6 +24,8 @@ struct OpenedModel {
     std::filesystem::path path;  ///< absolute
     std::shared_ptr<const model::WeightSource> weights;
     std::shared_ptr<const text::Tokenizer> tokenizer;  ///< null when it was not asked for
+
+    [[nodiscard]] const model::ModelConfig& config() const { return weights->config(); }
 };
 
 /// A loaded model with its tokenizer.
@@ -41,8 +43,8 @@ struct LoadedModel {
 
 [[nodiscard]] Result<OpenedModel> openModel(const std::string& spelling, bool withTokenizer);
 
-/// The compute type that `dtype` asks for on a device; "auto" is the device's own (model::defaultComputeType). Usage
-/// for a type or a device that is none.
+/// The compute type that `dtype` asks for on a device; "auto" is the device's own. Usage for a type or a device that is
+/// none, Unsupported for one that the device does not compute in (model::computeTypeOn).
 [[nodiscard]] Result<model::ComputeType> resolveComputeType(const std::string& dtype, const std::string& device);
 
 struct ModelOptions {
@@ -53,6 +55,9 @@ struct ModelOptions {
 };
 [[nodiscard]] Result<LoadedModel> loadModel(const ModelOptions& options, ProgressObserver& observer,
                                             std::stop_token stop);
+/// The second half of loadModel: tells the model's warnings and reads its weights.
+[[nodiscard]] Result<LoadedModel> loadWeights(OpenedModel opened, model::ComputeType type, const std::string& device,
+                                              ProgressObserver& observer, std::stop_token stop);
 
 /// Identity of a model in a profile, and its row in the data base.
 [[nodiscard]] exporters::ProfileModel profileModel(const model::ModelConfig& config);

@@ -16,52 +16,47 @@ namespace lpes::studies {
 
 namespace {
 
-Result<LoadedModel> takeModel(const ComputeSettings& compute, ProgressObserver& observer, std::stop_token stop,
-                              const LoadedModel* loaded) {
-    if (loaded) {
-        const auto type = resolveComputeType(compute.dtype, compute.device);
-        if (!type) return fail(type.error());
-        auto path = resolveModelPath(compute.model);
+/// The model in memory where it is the one that the settings name, else that of the file.
+Result<OpenedModel> openOrTake(const ComputeSettings& compute, model::ComputeType type, const LoadedModel* loaded) {
+    if (loaded != nullptr && loaded->opened.tokenizer) {
+        const auto path = resolveModelPath(compute.model);
         if (!path) return fail(path.error());
-        if (loaded->opened.path == *path && loaded->lm->computeType() == *type &&
-            loaded->lm->device() == compute.device && loaded->opened.tokenizer) {
-            return *loaded;
-        }
+        if (loaded->opened.path == *path && loaded->lm->computeType() == type && loaded->lm->device() == compute.device)
+            return loaded->opened;
     }
-    return loadModel({compute.model, compute.dtype, compute.device, true}, observer, stop);
+    return openModel(compute.model, true);
 }
 
 }  // namespace
 
-Result<PreparedTask> taskFor(const std::string& model, const TaskSpec& task, std::int64_t generateCount) {
-    if (!needsTokenizer(task)) return prepareTask(task, generateCount);
-    const auto opened = openModel(model, true);
-    if (!opened) return fail(opened.error());
-    return prepareTask(task, generateCount, opened->tokenizer.get());
-}
-
-Result<Workbench> prepareWorkbench(const ComputeSettings& compute, const TaskSpec& task, std::int64_t generateCount,
-                                   ProgressObserver& observer, std::stop_token stop, const LoadedModel* loaded) {
-    if (compute.workers < 1) {
-        return fail(ErrorCode::Usage, fmt::format("--workers {} is too small; give at least 1", compute.workers));
+Result<OpenedBench> openBench(const ComputeSettings& compute, const TaskSpec& task, std::int64_t generateCount,
+                              const LoadedModel* loaded) {
+    for (const auto& [key, valid] : checkComputeKeys(compute)) {
+        if (!valid) return fail(valid.error());
     }
-    if (compute.batchSize && *compute.batchSize < 1) {
-        return fail(ErrorCode::Usage, fmt::format("--batch-size {} is too small; give at least 1", *compute.batchSize));
-    }
-    auto threads = resolveThreads(compute.workers, compute.threadsPerWorker);
+    const auto type = resolveComputeType(compute.dtype, compute.device);
+    if (!type) return fail(type.error());
+    const auto threads = resolveThreads(compute.workers, compute.threadsPerWorker);
     if (!threads) return fail(threads.error());
     lowerThreadPriority();
-    auto prepared = taskFor(compute.model, task, generateCount);
+    auto opened = openOrTake(compute, *type, loaded);
+    if (!opened) return fail(opened.error());
+    auto prepared = prepareTask(task, generateCount, opened->tokenizer.get());
     if (!prepared) return fail(prepared.error());
-    auto taken = takeModel(compute, observer, stop, loaded);
-    if (!taken) return fail(taken.error());
-    Workbench bench{std::move(*taken), std::move(*prepared), *threads, {}};
-    bench.pass = passSize(compute, bench.task);
-    return bench;
+    return OpenedBench{std::move(*opened), std::move(*prepared), *type, *threads};
 }
 
-Result<PromptPlan> planOfAllItems(const Workbench& bench, int context) {
-    auto plan = PromptPlan::make(bench.task, bench.task.ids(), bench.model.tokenizer(), context, bench.pass);
+Result<Workbench> loadBench(OpenedBench bench, const ComputeSettings& compute, PassSize pass,
+                            ProgressObserver& observer, std::stop_token stop, const LoadedModel* loaded) {
+    if (loaded != nullptr && loaded->opened.weights == bench.model.weights)
+        return Workbench{*loaded, std::move(bench.task), bench.threads, pass};
+    auto read = loadWeights(std::move(bench.model), bench.computeType, compute.device, observer, stop);
+    if (!read) return fail(read.error());
+    return Workbench{std::move(*read), std::move(bench.task), bench.threads, pass};
+}
+
+Result<PromptPlan> planOfAllItems(const OpenedBench& bench, int context, PassSize pass) {
+    auto plan = PromptPlan::make(bench.task, bench.task.ids(), bench.tokenizer(), context, pass);
     if (!plan) return plan;
     if (plan->prompts() == 0) {
         return fail(ErrorCode::BadInput,
@@ -78,16 +73,25 @@ Result<MethodBench> prepareMethod(const std::string& method, const ComputeSettin
     auto spec = rope::parseMethod(method);
     if (!spec) return fail(spec.error());
     if (auto known = checkScoreName(score); !known) return fail(known.error());
-    auto bench = prepareWorkbench(compute, task, generateCount, observer, stop);
+    auto bench = openBench(compute, task, generateCount);
     if (!bench) return fail(bench.error());
-    auto resolved = methodFor(*spec, bench->model.config(), observer);
+    auto resolved = methodFor(*spec, bench->config(), observer);
     if (!resolved) return fail(resolved.error());
     auto rule = scoreFor(bench->task, score);
     if (!rule) return fail(rule.error());
-    bench->pass.generates = generates || rule->kind == tasks::ScoreKind::Kind::Generate;
-    auto plan = planOfAllItems(*bench, contextLength(*resolved, bench->model.config()));
+    if (generates && bench->task.info().defaultScore.kind == tasks::ScoreKind::Kind::Choice) {
+        return fail(ErrorCode::Usage,
+                    fmt::format("--agreement: {} has no rule for a generated text; leave it out", task.task));
+    }
+    const int context = contextLength(*resolved, bench->config());
+    auto pass = passSize(compute, bench->task, *rule, bench->tokenizer(), context);
+    if (!pass) return fail(pass.error());
+    pass->generates = pass->generates || generates;
+    auto plan = planOfAllItems(*bench, context, *pass);
     if (!plan) return fail(plan.error());
-    return MethodBench{std::move(*bench), std::move(*resolved), std::move(*plan), std::move(*rule)};
+    auto ready = loadBench(std::move(*bench), compute, *pass, observer, stop);
+    if (!ready) return fail(ready.error());
+    return MethodBench{std::move(*ready), std::move(*resolved), std::move(*plan), std::move(*rule)};
 }
 
 void storeResolved(ComputeSettings& compute, TaskSpec& task, const Workbench& bench) {

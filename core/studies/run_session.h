@@ -28,18 +28,30 @@ struct Workbench {
     PassSize pass;    ///< resolved
 };
 
-/// prepareTask with the tokenizer of a model, which is opened where the task needs it.
-[[nodiscard]] Result<PreparedTask> taskFor(const std::string& model, const TaskSpec& task, std::int64_t generateCount);
+/// A model whose weights are not read yet, and the items: enough to check all that a run can refuse, and to make its
+/// prompts.
+struct OpenedBench {
+    OpenedModel model;
+    PreparedTask task;
+    model::ComputeType computeType;  ///< resolved
+    int threads = 1;                 ///< per worker, resolved
 
-/// Checks the settings before the model is loaded, so that a typing error costs no time. `generateCount`: items to
-/// generate when the task says no number. `loaded`: a model in memory, which is used instead of loading when it is the
-/// one that the settings name, in their compute type and on their device.
-[[nodiscard]] Result<Workbench> prepareWorkbench(const ComputeSettings& compute, const TaskSpec& task,
-                                                 std::int64_t generateCount, ProgressObserver& observer,
-                                                 std::stop_token stop, const LoadedModel* loaded = nullptr);
+    [[nodiscard]] const model::ModelConfig& config() const { return model.config(); }
+    [[nodiscard]] const text::Tokenizer& tokenizer() const { return *model.tokenizer; }
+};
+
+/// Checks the settings, opens the model and the items, so that a typing error costs no time. `generateCount`: items to
+/// generate when the task says no number. `loaded`: a model in memory, which is taken when it is the one that the
+/// settings name, in their compute type and on their device. Lowers the calling thread's priority.
+[[nodiscard]] Result<OpenedBench> openBench(const ComputeSettings& compute, const TaskSpec& task,
+                                            std::int64_t generateCount, const LoadedModel* loaded = nullptr);
+/// Reads the weights, unless openBench took `loaded`. Plans that were made with the bench's tokenizer stay good.
+[[nodiscard]] Result<Workbench> loadBench(OpenedBench bench, const ComputeSettings& compute, PassSize pass,
+                                          ProgressObserver& observer, std::stop_token stop,
+                                          const LoadedModel* loaded = nullptr);
 
 /// All items of the task; BadInput when every one is longer than `context` tokens.
-[[nodiscard]] Result<PromptPlan> planOfAllItems(const Workbench& bench, int context);
+[[nodiscard]] Result<PromptPlan> planOfAllItems(const OpenedBench& bench, int context, PassSize pass);
 
 /// What a study of one position method needs: the method is resolved for this model, the plan holds all items.
 struct MethodBench {
@@ -48,7 +60,7 @@ struct MethodBench {
     PromptPlan plan;
     tasks::ScoreKind score;
 };
-/// `generates`: answers are generated besides, whatever the score.
+/// `generates`: answers are generated besides, whatever the score; Usage where the task has no rule for them.
 [[nodiscard]] Result<MethodBench> prepareMethod(const std::string& method, const ComputeSettings& compute,
                                                 const TaskSpec& task, const std::optional<std::string>& score,
                                                 bool generates, std::int64_t generateCount, ProgressObserver& observer,

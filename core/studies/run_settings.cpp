@@ -1,7 +1,14 @@
 #include "core/studies/run_settings.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/model/torch/torch_runtime.h"
 #include "core/studies/json_rows.h"
 #include "core/studies/method_bench.h"
+#include "core/studies/model_setup.h"
+#include "core/studies/prompt_maker.h"
 
 namespace lpes::resources {
 extern const std::string_view demoStudyJson;
@@ -226,15 +233,36 @@ Result<SearchRunSettings> searchSettingsFromJson(const json& stored) {
     return settings;
 }
 
-PassSize passSize(const ComputeSettings& compute, const PreparedTask& task) {
+std::vector<std::pair<const char*, Result<void>>> checkComputeKeys(const ComputeSettings& compute) {
+    std::vector<std::pair<const char*, Result<void>>> keys;
+    const auto positive = [&](const char* key, const char* option, std::int64_t value) {
+        if (value >= 1) return;
+        keys.emplace_back(key,
+                          fail(ErrorCode::Usage, fmt::format("{} {} is too small; give at least 1", option, value)));
+    };
+    positive("workers", "--workers", compute.workers);
+    positive("threads_per_worker", "--threads-per-worker", compute.threadsPerWorker.value_or(1));
+    positive("batch_size", "--batch-size", compute.batchSize.value_or(1));
+    positive("batch_tokens", "--batch-tokens", compute.batchTokens.value_or(1));
+    const auto own = model::defaultComputeType(compute.device);
+    const auto type = resolveComputeType(compute.dtype, compute.device);
+    if (!own || !type) keys.emplace_back(own ? "dtype" : "device", fail(own ? type.error() : own.error()));
+    return keys;
+}
+
+Result<PassSize> passSize(const ComputeSettings& compute, const PreparedTask& task, const tasks::ScoreKind& score,
+                          const text::Tokenizer& /*tokenizer*/, int /*contextLength*/) {
     constexpr int kPrompts = 8;
     constexpr std::int64_t kTokens = 8192;
-    PassSize pass;
     const bool movable = task.info().movable;
-    pass.prompts = compute.batchSize.value_or(movable ? static_cast<int>(task.positions.size()) : kPrompts);
-    pass.tokens = compute.batchTokens;
-    if (!compute.batchSize && !compute.batchTokens && !movable) pass.tokens = kTokens;
+    const auto positions = static_cast<int>(task.positions.size());
+    PassSize pass;
+    pass.generates = score.kind == tasks::ScoreKind::Kind::Generate;
     pass.sharePrefixes = compute.sharePrefixes.value_or(true);
+    pass.prompts = compute.batchSize.value_or(movable ? positions : kPrompts);
+    pass.tokens = compute.batchTokens;
+    if (compute.batchSize) return pass;
+    if (!movable && !pass.tokens) pass.tokens = kTokens;
     return pass;
 }
 

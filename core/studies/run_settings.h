@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
@@ -96,9 +97,14 @@ void readGuardrail(JsonFields& fields, GuardrailSettings& guardrail);
 [[nodiscard]] Result<SearchRunSettings> searchSettingsFromJson(const nlohmann::json& json);
 [[nodiscard]] Result<CompareSettings> compareSettingsFromJson(const nlohmann::json& json);
 
-/// How many prompts a pass has: as the settings say; else one item at all its positions where evidence moves, and up to
-/// eight prompts of together 8,192 tokens where it does not.
-[[nodiscard]] PassSize passSize(const ComputeSettings& compute, const PreparedTask& task);
+/// What is wrong with the value of each key (as toJson names it) that can be told without the model.
+[[nodiscard]] std::vector<std::pair<const char*, Result<void>>> checkComputeKeys(const ComputeSettings& compute);
+
+/// How many prompts a pass has, and whether answers are generated in it: as the settings say; else up to eight prompts
+/// of together 8,192 tokens where evidence does not move, and one item at all its positions where it does.
+[[nodiscard]] Result<PassSize> passSize(const ComputeSettings& compute, const PreparedTask& task,
+                                        const tasks::ScoreKind& score, const text::Tokenizer& tokenizer,
+                                        int contextLength);
 
 /// The demo study (resources/demo/study.json): key–value retrieval with words.
 [[nodiscard]] Result<SearchRunSettings> demoStudy();

@@ -108,40 +108,37 @@ ProbeCounts probeCounts(const PreparedSearch& prepared) {
     return {items * 2 * positions, items * variants, items * 2 * positions, variants};
 }
 
-Result<PreparedSearch> prepareSearch(const SearchRunSettings& settings, const std::optional<tasks::Splits>& stored,
-                                     ProgressObserver& observer, std::stop_token stop, const LoadedModel* loaded) {
+Result<SearchOutline> outlineSearch(const SearchRunSettings& settings, const std::optional<tasks::Splits>& stored,
+                                    const LoadedModel* loaded) {
     if (auto ok = checkCounts(settings); !ok) return fail(ok.error());
     if (auto known = tasks::parseScoreKind(settings.score); !known) return fail(known.error());
-    auto bench = prepareWorkbench(settings.compute, settings.task, itemsNeeded(settings), observer, stop, loaded);
+    auto bench = openBench(settings.compute, settings.task, itemsNeeded(settings), loaded);
     if (!bench) return fail(bench.error());
+    const model::ModelConfig& config = bench->config();
+    const text::Tokenizer& tokenizer = bench->tokenizer();
     auto score = scoreFor(bench->task, settings.score);
     if (!score) return fail(score.error());
-    const model::ModelConfig& config = bench->model.config();
     auto groups = groupsForModel(settings.search.groups, config);
     if (!groups) return fail(groups.error());
-    bench->pass.generates = score->kind == tasks::ScoreKind::Kind::Generate;
     auto weights = resolveWeights(settings.weights, bench->task.positions.size());
     if (!weights) return fail(weights.error());
-    PreparedSearch prepared{settings, std::move(*bench), *score, std::move(*weights), {}, {}, {}, {}, {}};
-    prepared.settings.search.groups = std::move(*groups);
-    if (auto ok = search::checkSettings(prepared.settings.search, config.numLayers); !ok) return fail(ok.error());
+    SearchPlan plan{settings, std::move(*score), std::move(*weights), {}, {}, {}, {}, {}};
+    plan.settings.search.groups = std::move(*groups);
+    if (auto ok = search::checkSettings(plan.settings.search, config.numLayers); !ok) return fail(ok.error());
     if (stored) {
-        prepared.splits = *stored;
+        plan.splits = *stored;
     } else {
-        auto splits =
-            tasks::makeSplits(prepared.bench.task.ids(), prepared.bench.task.info().name, settings.searchItems,
-                              settings.selectItems, settings.reportItems, settings.search.seed);
+        auto splits = tasks::makeSplits(bench->task.ids(), bench->task.info().name, settings.searchItems,
+                                        settings.selectItems, settings.reportItems, settings.search.seed);
         if (!splits) return fail(splits.error());
-        prepared.splits = std::move(*splits);
+        plan.splits = std::move(*splits);
     }
-    const auto plan = [&](const std::vector<std::string>& ids) {
-        return PromptPlan::make(prepared.bench.task, ids, prepared.bench.model.tokenizer(), config.contextLength,
-                                prepared.bench.pass);
-    };
-    for (auto [ids, into] : {std::pair{&prepared.splits.search, &prepared.searchPlan},
-                             std::pair{&prepared.splits.select, &prepared.selectPlan},
-                             std::pair{&prepared.splits.report, &prepared.reportPlan}}) {
-        auto made = plan(*ids);
+    const auto pass = passSize(settings.compute, bench->task, plan.score, tokenizer, config.contextLength);
+    if (!pass) return fail(pass.error());
+    for (auto [ids, into] :
+         {std::pair{&plan.splits.search, &plan.searchPlan}, std::pair{&plan.splits.select, &plan.selectPlan},
+          std::pair{&plan.splits.report, &plan.reportPlan}}) {
+        auto made = PromptPlan::make(bench->task, *ids, tokenizer, config.contextLength, *pass);
         if (!made) return fail(made.error());
         if (made->prompts() == 0) {
             return fail(ErrorCode::BadInput,
@@ -151,10 +148,20 @@ Result<PreparedSearch> prepareSearch(const SearchRunSettings& settings, const st
         }
         *into = std::move(*made);
     }
-    auto guardrail =
-        Guardrail::make(settings.guardrail, prepared.bench.model.tokenizer(), prepared.reportPlan.contextLength());
+    auto guardrail = Guardrail::make(settings.guardrail, tokenizer, config.contextLength);
     if (!guardrail) return fail(guardrail.error());
-    prepared.guardrail = std::move(*guardrail);
+    plan.guardrail = std::move(*guardrail);
+    return SearchOutline{std::move(*bench), std::move(plan)};
+}
+
+Result<PreparedSearch> prepareSearch(const SearchRunSettings& settings, const std::optional<tasks::Splits>& stored,
+                                     ProgressObserver& observer, std::stop_token stop, const LoadedModel* loaded) {
+    auto outline = outlineSearch(settings, stored, loaded);
+    if (!outline) return fail(outline.error());
+    const PassSize pass = outline->plan.searchPlan.pass();
+    auto bench = loadBench(std::move(outline->bench), settings.compute, pass, observer, stop, loaded);
+    if (!bench) return fail(bench.error());
+    PreparedSearch prepared{std::move(outline->plan), std::move(*bench)};
     storeResolved(prepared.settings.compute, prepared.settings.task, prepared.bench);
     return prepared;
 }

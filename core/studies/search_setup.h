@@ -18,15 +18,26 @@
 /// What a search needs before its first candidate: checked settings, loaded model, items in their splits.
 namespace lpes::studies {
 
-/// Settings with everything resolved, and the items in their splits.
-struct PreparedSearch {
-    SearchRunSettings settings;
-    Workbench bench;
+/// What a search will do, checked in everything that can be told without weights. The plans and the guardrail stand on
+/// the tokenizer of the model that they were made for.
+struct SearchPlan {
+    SearchRunSettings settings;  ///< with the groups of scales resolved
     tasks::ScoreKind score;
     std::vector<double> weights;  ///< per position
     tasks::Splits splits;
     PromptPlan searchPlan, selectPlan, reportPlan;
-    Guardrail guardrail;  ///< read before the search begins, so that wrong data show at once
+    Guardrail guardrail;
+};
+
+/// A plan with the loaded model; all settings are resolved.
+struct PreparedSearch : SearchPlan {
+    Workbench bench;
+};
+
+/// A search that is not begun yet.
+struct SearchOutline {
+    OpenedBench bench;
+    SearchPlan plan;
 };
 
 /// Usage for a number that makes no sense, before anything is loaded.
@@ -57,7 +68,13 @@ struct ProbeCounts {
 };
 [[nodiscard]] ProbeCounts probeCounts(const PreparedSearch& prepared);
 
-/// Loads the model and makes the splits, unless a resumed run brings its own (`stored`).
+/// Opens model and items and makes the splits, unless a resumed run brings its own (`stored`). Everything that a search
+/// refuses before it begins is refused here, but for a device that is not there and memory that does not suffice.
+[[nodiscard]] Result<SearchOutline> outlineSearch(const SearchRunSettings& settings,
+                                                  const std::optional<tasks::Splits>& stored = std::nullopt,
+                                                  const LoadedModel* loaded = nullptr);
+
+/// outlineSearch, and loads the model.
 [[nodiscard]] Result<PreparedSearch> prepareSearch(const SearchRunSettings& settings,
                                                    const std::optional<tasks::Splits>& stored,
                                                    ProgressObserver& observer, std::stop_token stop,

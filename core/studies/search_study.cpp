@@ -72,48 +72,30 @@ Result<StudyOutcome> resumeSearch(std::int64_t runId, std::optional<int> workers
 }
 
 Result<json> planSearch(const SearchRunSettings& settings) {
-    if (auto ok = checkCounts(settings); !ok) return fail(ok.error());
-    const auto compute = resolveComputeType(settings.compute.dtype, settings.compute.device);
-    if (!compute) return fail(compute.error());
-    auto threads = resolveThreads(settings.compute.workers, settings.compute.threadsPerWorker);
-    if (!threads) return fail(threads.error());
-    auto task = taskFor(settings.compute.model, settings.task, itemsNeeded(settings));
-    if (!task) return fail(task.error());
-    auto opened = openModel(settings.compute.model, true);
-    if (!opened) return fail(opened.error());
-    const model::ModelConfig& config = opened->weights->config();
-    search::SearchSettings checked = settings.search;
-    auto groups = groupsForModel(checked.groups, config);
-    if (!groups) return fail(groups.error());
-    checked.groups = std::move(*groups);
-    if (auto ok = search::checkSettings(checked, config.numLayers); !ok) return fail(ok.error());
-    auto splits = tasks::makeSplits(task->ids(), task->info().name, settings.searchItems, settings.selectItems,
-                                    settings.reportItems, settings.search.seed);
-    if (!splits) return fail(splits.error());
-    PassSize pass = passSize(settings.compute, *task);
-    const auto score = scoreFor(*task, settings.score);
-    if (!score) return fail(score.error());
-    pass.generates = score->kind == tasks::ScoreKind::Kind::Generate;
-    std::int64_t prompts[3] = {}, tokens[3] = {};
-    int longest = 0;
-    const std::vector<std::string>* ids[3] = {&splits->search, &splits->select, &splits->report};
-    for (int i = 0; i < 3; ++i) {
-        auto plan = PromptPlan::make(*task, *ids[i], *opened->tokenizer, config.contextLength, pass);
-        if (!plan) return fail(plan.error());
-        prompts[i] = plan->prompts();
-        tokens[i] = plan->tokens();
-        longest = std::max(longest, plan->longestPrompt());
-    }
+    const auto outline = outlineSearch(settings);
+    if (!outline) return fail(outline.error());
+    const SearchPlan& plan = outline->plan;
+    const model::ModelConfig& config = outline->bench.config();
+    const model::ComputeType type = outline->bench.computeType;
     const std::int64_t candidates = mostCandidates(settings.search, config.numLayers);
+    // Selection asks every finalist; report and guardrail ask baseline and winner.
+    const auto total = [&](std::int64_t search, std::int64_t select, std::int64_t report, std::int64_t guardrail) {
+        return candidates * search + settings.finalists * select + 2 * (report + guardrail);
+    };
+    int longest = 0;
+    for (const PromptPlan* split : {&plan.searchPlan, &plan.selectPlan, &plan.reportPlan})
+        longest = std::max(longest, split->longestPrompt());
+    const int together = longest * plan.searchPlan.pass().prompts;
     return json{{"candidates", candidates},
-                {"prompts", candidates * prompts[0] + settings.finalists * prompts[1] + 2 * prompts[2]},
-                {"tokens", candidates * tokens[0] + settings.finalists * tokens[1] + 2 * tokens[2]},
+                {"prompts", total(plan.searchPlan.prompts(), plan.selectPlan.prompts(), plan.reportPlan.prompts(),
+                                  plan.guardrail.prompts())},
+                {"tokens", total(plan.searchPlan.tokens(), plan.selectPlan.tokens(), plan.reportPlan.tokens(),
+                                 plan.guardrail.tokens())},
                 {"longest_prompt", longest},
-                {"weight_bytes", model::estimateWeightBytes(config, *compute)},
-                {"activation_bytes",
-                 settings.compute.workers * model::estimateActivationBytes(config, *compute, longest * pass.prompts)},
-                {"threads_per_worker", *threads},
-                {"dtype", model::computeTypeName(*compute)},
+                {"weight_bytes", model::estimateWeightBytes(config, type)},
+                {"activation_bytes", settings.compute.workers * model::estimateActivationBytes(config, type, together)},
+                {"threads_per_worker", outline->bench.threads},
+                {"dtype", model::computeTypeName(type)},
                 {"settings", toJson(settings)}};
 }
 

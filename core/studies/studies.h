@@ -43,7 +43,7 @@ struct StudyOutcome {
                                                     const LoadedModel* loaded = nullptr);
 
 /// `search`: genetic search, selection, report, attention and deviation of baseline and winner; the profile is stored
-/// with the run. `loaded`: a model in memory that is used when it is the settings' own (prepareWorkbench).
+/// with the run. `loaded`: a model in memory that is used when it is the settings' own (openBench).
 [[nodiscard]] Result<StudyOutcome> runSearch(const SearchRunSettings& settings, store::StoreWriter& store,
                                              ProgressObserver& observer, std::stop_token stop,
                                              const LoadedModel* loaded = nullptr);

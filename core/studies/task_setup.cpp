@@ -28,10 +28,7 @@ tasks::BenchmarkSpec benchmarkSpec(const TaskSpec& spec, std::int64_t generateCo
     return out;
 }
 
-Result<void> checkSpec(const TaskSpec& spec) {
-    if (spec.limit && *spec.limit < 1) {
-        return fail(ErrorCode::Usage, fmt::format("--limit {} leaves no items; give at least 1", *spec.limit));
-    }
+Result<void> checkBos(const TaskSpec& spec) {
     if (spec.bos != "none" && spec.bos != "model") {
         return fail(ErrorCode::Usage, fmt::format("--bos '{}' is not understood; use none (as the benchmarks' own "
                                                   "scripts) or model (as the tokenizer's files say)",
@@ -42,12 +39,16 @@ Result<void> checkSpec(const TaskSpec& spec) {
                                                   "beginning of a sequence; leave --bos out",
                                                   *spec.chat));
     }
+    return {};
+}
+
+Result<void> checkTruncation(const TaskSpec& spec) {
     if (spec.truncation != "none" && spec.truncation != "official") {
         return fail(ErrorCode::Usage, fmt::format("--truncation '{}' is not understood; use none (an item that is too "
                                                   "long is left out and counted) or official",
                                                   spec.truncation));
     }
-    const bool cuts = spec.task.starts_with("zeroscrolls:") || spec.task.starts_with("leval:");
+    const bool cuts = spec.task.empty() || spec.task.starts_with("zeroscrolls:") || spec.task.starts_with("leval:");
     if (spec.truncation == "official" && !cuts) {
         return fail(ErrorCode::Usage,
                     fmt::format("--truncation official: {} has no rule for cutting documents; ZeroSCROLLS and L-Eval "
@@ -55,6 +56,13 @@ Result<void> checkSpec(const TaskSpec& spec) {
                                 spec.task));
     }
     return {};
+}
+
+/// What is wrong with a result, without its value.
+template <class T>
+Result<void> verdictOn(const Result<T>& result) {
+    if (result) return {};
+    return fail(result.error());
 }
 
 /// Positions where evidence is asked for; a single one without a place where it cannot be moved.
@@ -173,23 +181,34 @@ std::vector<double> PreparedTask::relativePositions() const {
     return depths;
 }
 
-bool needsTokenizer(const TaskSpec& spec) {
-    return spec.task == "niah";
+std::vector<std::pair<const char*, Result<void>>> checkTaskKeys(const TaskSpec& spec) {
+    std::vector<std::pair<const char*, Result<void>>> keys;
+    if (spec.limit && *spec.limit < 1) {
+        keys.emplace_back(
+            "limit", fail(ErrorCode::Usage, fmt::format("--limit {} leaves no items; give at least 1", *spec.limit)));
+    }
+    keys.emplace_back("bos", checkBos(spec));
+    keys.emplace_back("truncation", checkTruncation(spec));
+    if (spec.chat) keys.emplace_back("chat", verdictOn(text::findChatPreset(*spec.chat)));
+    if (spec.positions) keys.emplace_back("positions", verdictOn(tasks::parsePositions(*spec.positions)));
+    return keys;
 }
 
 Result<PreparedTask> prepareTask(const TaskSpec& spec, std::int64_t generateCount, const text::Tokenizer* tokenizer,
                                  Purpose purpose) {
-    if (auto valid = checkSpec(spec); !valid) return fail(valid.error());
+    // Ahead of the data, which may take a while: a typing error should cost no time.
+    for (const auto& [key, valid] : checkTaskKeys(spec)) {
+        if (!valid) return fail(valid.error());
+    }
     PreparedTask task;
     task.spec = spec;
     if (spec.chat) {
         const auto preset = text::findChatPreset(*spec.chat);
         if (!preset) return fail(preset.error());
+        if (tokenizer != nullptr) {
+            if (auto known = text::checkChatPreset(*tokenizer, **preset); !known) return fail(known.error());
+        }
         task.chat = *preset;
-    }
-    // Ahead of the data, which may take a while: a typing error should cost no time.
-    if (spec.positions) {
-        if (auto valid = tasks::parsePositions(*spec.positions); !valid) return fail(valid.error());
     }
     tasks::BenchmarkSpec wanted = benchmarkSpec(spec, generateCount);
     wanted.promptsOnly = purpose == Purpose::Shown;

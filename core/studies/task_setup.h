@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
@@ -77,10 +78,13 @@ struct PreparedTask {
 
 inline constexpr const char* kUnmovedLabel = "as given";  ///< the position of evidence that cannot be moved
 
-/// Does a task need the model's tokenizer to make its items?
-[[nodiscard]] bool needsTokenizer(const TaskSpec& spec);
+/// What is wrong with the value of each key (as toJson names it) that can be told without the items; all of them, so
+/// that a file's reader can name the key. Rules that depend on the task are left out where it is empty.
+[[nodiscard]] std::vector<std::pair<const char*, Result<void>>> checkTaskKeys(const TaskSpec& spec);
 
-/// `generateCount`: items to generate when spec.limit is unset. `tokenizer` may be null unless needsTokenizer().
+/// `generateCount`: items to generate when spec.limit is unset. `tokenizer` may be null unless the task counts its
+/// items in tokens (niah) or has a chat preset: Unsupported where the vocabulary lacks a token that the preset needs.
+/// Usage where two positions of an item that is to be scored are the same gold index: it would count twice.
 [[nodiscard]] Result<PreparedTask> prepareTask(const TaskSpec& spec, std::int64_t generateCount,
                                                const text::Tokenizer* tokenizer = nullptr,
                                                Purpose purpose = Purpose::Scored);

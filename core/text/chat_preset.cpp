@@ -168,7 +168,35 @@ Result<void> checkTurns(std::span<const ChatTurn> turns, std::size_t first) {
     return fail(ErrorCode::Usage, "the conversation does not end in a user's turn; add what is to be answered");
 }
 
+std::vector<std::string> tokensOf(const ChatPreset& preset) {
+    std::vector<std::string> tokens;
+    for (std::string_view rest = preset.tokens; !rest.empty();) {
+        const std::size_t space = std::min(rest.find(' '), rest.size());
+        tokens.emplace_back(rest.substr(0, space));
+        rest.remove_prefix(std::min(space + 1, rest.size()));
+    }
+    return tokens;
+}
+
+Result<void> requireTokens(const Tokenizer& tokenizer, std::span<const std::string> tokens, std::string_view preset) {
+    for (const std::string& token : tokens) {
+        const auto id = specialTokenId(tokenizer, token);
+        if (!id) return fail(id.error());
+        if (*id < 0) {
+            return fail(ErrorCode::Unsupported,
+                        fmt::format("the model's vocabulary has no token '{}', which the chat preset {} needs; take "
+                                    "another preset, or none, for this model",
+                                    token, preset));
+        }
+    }
+    return {};
+}
+
 }  // namespace
+
+Result<void> checkChatPreset(const Tokenizer& tokenizer, const ChatPreset& preset) {
+    return requireTokens(tokenizer, tokensOf(preset), preset.name);
+}
 
 std::string chatPresetNames() {
     std::string names;
@@ -191,11 +219,7 @@ Result<ChatPrompt> renderChat(const ChatPreset& preset, std::span<const ChatTurn
     prompt.bos = preset.bos;
     prompt.preset = preset.name;
     prompt.endToken = preset.endToken;
-    for (std::string_view rest = preset.tokens; !rest.empty();) {
-        const std::size_t space = std::min(rest.find(' '), rest.size());
-        prompt.tokens.emplace_back(rest.substr(0, space));
-        rest.remove_prefix(std::min(space + 1, rest.size()));
-    }
+    prompt.tokens = tokensOf(preset);
     Writer writer(prompt);
     const bool system = hasSystem || !preset.defaultSystem.empty();
     const auto writeSystem = [&] {
@@ -232,16 +256,7 @@ Result<TokenId> specialTokenId(const Tokenizer& tokenizer, const std::string& sp
 }
 
 Result<Encoding> encodeChat(const Tokenizer& tokenizer, const ChatPrompt& prompt) {
-    for (const std::string& token : prompt.tokens) {
-        const auto id = specialTokenId(tokenizer, token);
-        if (!id) return fail(id.error());
-        if (*id < 0) {
-            return fail(ErrorCode::Unsupported,
-                        fmt::format("the model's vocabulary has no token '{}', which the chat preset {} needs; take "
-                                    "another preset, or none, for this model",
-                                    token, prompt.preset));
-        }
-    }
+    if (auto known = requireTokens(tokenizer, prompt.tokens, prompt.preset); !known) return fail(known.error());
     EncodeOptions options;
     options.parseSpecial = true;
     options.specialRanges = prompt.markers;

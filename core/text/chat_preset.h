@@ -48,12 +48,14 @@ struct ChatPrompt {
 /// Usage, with the names that there are, for another one.
 [[nodiscard]] Result<const ChatPreset*> findChatPreset(std::string_view name);
 
+/// Unsupported, with the token named, where the vocabulary lacks a special token that the preset needs.
+[[nodiscard]] Result<void> checkChatPreset(const Tokenizer& tokenizer, const ChatPreset& preset);
+
 /// The prompt for the answer to the last turn. Usage unless the turns are an optional system turn, then user and
 /// assistant in alternation, a user turn last.
 [[nodiscard]] Result<ChatPrompt> renderChat(const ChatPreset& preset, std::span<const ChatTurn> turns);
 
-/// Its ids. Nothing is put behind them, whatever the tokenizer's files say. Unsupported, with the token named, where
-/// the vocabulary lacks a special token that the preset needs.
+/// Its ids. Nothing is put behind them, whatever the tokenizer's files say. Unsupported as checkChatPreset.
 [[nodiscard]] Result<Encoding> encodeChat(const Tokenizer& tokenizer, const ChatPrompt& prompt);
 
 /// Puts a beginning-of-sequence token in front of a text's ids.

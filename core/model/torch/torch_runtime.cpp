@@ -44,9 +44,18 @@ std::string deviceDescription(const std::string& device) {
 }
 
 Result<ComputeType> defaultComputeType(const std::string& device) {
+    return computeTypeOn(device, std::nullopt);
+}
+
+Result<ComputeType> computeTypeOn(const std::string& device, std::optional<ComputeType> asked) {
     const auto placements = parseDevices(device, static_cast<int>(discoverGpus().gpus.size()));
     if (!placements) return fail(placements.error());
-    return defaultTypeOn(*placements, discoverGpus().gpus, hasNativeBFloat16());
+    if (placements->front().front().is_cpu() && asked == ComputeType::Float16) {
+        return fail(ErrorCode::Unsupported,
+                    "compute type 'float16' is not offered on a CPU, where it is ten times slower than bfloat16; use "
+                    "float32 or bfloat16");
+    }
+    return asked.value_or(defaultTypeOn(*placements, discoverGpus().gpus, hasNativeBFloat16()));
 }
 
 Result<std::optional<DeviceFit>> fitOnDevice(const WeightSource& weights, const std::string& device, ComputeType type) {
@@ -94,13 +103,9 @@ Result<std::shared_ptr<const CausalLm>> loadCausalLm(std::shared_ptr<const Weigh
                                                      std::stop_token stop) {
     auto placements = usablePlacements(options.device);
     if (!placements) return fail(placements.error());
-    const ComputeType type =
-        options.computeType.value_or(defaultTypeOn(*placements, discoverGpus().gpus, hasNativeBFloat16()));
-    if (placements->front().front().is_cpu() && type == ComputeType::Float16) {
-        return fail(ErrorCode::Unsupported,
-                    "compute type 'float16' is not offered on a CPU, where it is ten times slower than bfloat16; use "
-                    "float32 or bfloat16");
-    }
+    const auto resolved = computeTypeOn(options.device, options.computeType);
+    if (!resolved) return fail(resolved.error());
+    const ComputeType type = *resolved;
     return guarded("loading the model", [&]() -> Result<std::shared_ptr<const CausalLm>> {
         std::vector<std::shared_ptr<const LoadedModel>> replicas;
         for (const Placement& placement : *placements) {

@@ -43,6 +43,9 @@ struct DeviceFit {
 /// above, by GPUs from compute capability 8.0 on –, else float32. The GPU need not be there. Usage for a spelling that
 /// is no device.
 [[nodiscard]] Result<ComputeType> defaultComputeType(const std::string& device);
+/// What a model is computed in on a device: the type that is asked for, else the device's own. Unsupported for float16
+/// on a CPU; Usage as defaultComputeType, and the GPU need not be there either.
+[[nodiscard]] Result<ComputeType> computeTypeOn(const std::string& device, std::optional<ComputeType> asked);
 /// "2.15.0", for run records.
 [[nodiscard]] std::string libTorchVersion();
 /// Processor's model name and the matrix instructions in use, or the GPUs' names, driver and whether our own kernels

@@ -134,6 +134,12 @@ TEST(Comparison, RefusesBeforeARunBegins) {
     EXPECT_EQ(code({"baseline", "pie:2"}), ErrorCode::Usage);
     EXPECT_EQ(code({"baseline", "lpes:missing.json"}), ErrorCode::BadInput);
     EXPECT_EQ(code({"baseline", "pi:2"}, 2), ErrorCode::Usage);
+    auto chat = smallComparison(folder, {"baseline", "pi:2"});
+    chat.task.chat = "llama-3";
+    const auto noToken = studies::runComparison(chat, *store, observer, {});
+    ASSERT_FALSE(noToken.has_value());
+    EXPECT_EQ(noToken.error().code, ErrorCode::Unsupported);
+    EXPECT_THAT(noToken.error().message, HasSubstr("<|start_header_id|>"));
     EXPECT_TRUE(take(store->reader().runs()).empty());
 }
 

@@ -50,6 +50,23 @@ double logLikelihood(const model::AnswerScore& score) {
     return std::accumulate(score.logProbs.begin(), score.logProbs.end(), 0.0);
 }
 
+/// Fails where weights are read.
+class NoWeights final : public ProgressObserver {
+  public:
+    void progressed(const Progress& progress) override { EXPECT_FALSE(progress.stage.starts_with("loading")); }
+    void warned(const std::string&) override {}
+};
+
+TEST_F(EvaluationKinds, AChatTokenThatTheVocabularyLacksShowsBeforeTheWeightsAreRead) {
+    auto settings = eval(smallSearch(folder).task);
+    settings.task.chat = "llama-3";
+    NoWeights noWeights;
+    const auto refused = studies::runEvaluation(settings, *store, noWeights, {});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::Unsupported);
+    EXPECT_THAT(refused.error().message, HasSubstr("<|start_header_id|>"));
+}
+
 TEST_F(EvaluationKinds, ChoicesAreScoredAsFourSeparateContinuations) {
     const json result = evaluated(eval(mmluTask(1)));
     EXPECT_EQ(result["score"], "choice");

@@ -36,8 +36,10 @@ TEST(LiveProbe, ShowsWhatTheStudiesMeasure) {
     studies::TaskSpec one = task;
     one.limit = 1;
     NullObserver observer;
-    const auto bench = take(studies::prepareWorkbench(compute, one, 1, observer, {}));
-    const auto plan = take(studies::planOfAllItems(bench, bench.model.config().contextLength));
+    auto opened = take(studies::openBench(compute, one, 1));
+    const studies::PassSize pass{3, std::nullopt, true, false};
+    const auto plan = take(studies::planOfAllItems(opened, opened.config().contextLength, pass));
+    const auto bench = take(studies::loadBench(std::move(opened), compute, pass, observer, {}));
     const auto session = bench.model.lm->newSession(1);
     class Quiet final : public studies::ChunkObserver {
         Result<void> chunkDone(std::int64_t, std::int64_t) override { return {}; }

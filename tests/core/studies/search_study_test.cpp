@@ -223,6 +223,9 @@ TEST(SearchStudy, SettingsThatMakeNoSenseAreRefusedBeforeAnythingIsWritten) {
         ASSERT_FALSE(outcome) << part;
         EXPECT_EQ(outcome.error().code, ErrorCode::Usage) << outcome.error().text();
         EXPECT_THAT(outcome.error().message, HasSubstr(part));
+        const auto plan = studies::planSearch(settings);
+        ASSERT_FALSE(plan) << "a dry run refuses what the run refuses: " << part;
+        EXPECT_EQ(plan.error().text(), outcome.error().text());
     };
     refuse([](auto& s) { s.search.population = 2; }, "population");
     refuse([](auto& s) { s.searchItems = 0; }, "--search-items");
@@ -239,6 +242,48 @@ TEST(SearchStudy, SettingsThatMakeNoSenseAreRefusedBeforeAnythingIsWritten) {
     refuse([](auto& s) { s.task.positions = "#4"; }, "#4");
     refuse([](auto& s) { s.search.constraints.scaleMin = 3.0; }, "scale");
     refuse([](auto& s) { s.search.points = 9; }, "points");
+    refuse([](auto& s) { s.compute.batchSize = 0; }, "--batch-size");
+    refuse([](auto& s) { s.compute.dtype = "float8"; }, "float8");
+    EXPECT_TRUE(store->reader().runs()->empty());
+}
+
+TEST(SearchStudy, DryRunCountsWhatTheSearchThenRuns) {
+    const StudyFolder folder;
+    studies::SearchRunSettings settings = smallSearch(folder);
+    settings.analysisItems = 0;
+    const auto plan = studies::planSearch(settings);
+    ASSERT_TRUE(plan) << plan.error().text();
+    auto store = openStore(folder / "lpes.db");
+    NullObserver observer;
+    const auto outcome = studies::runSearch(settings, *store, observer, {});
+    ASSERT_TRUE(outcome) << outcome.error().text();
+    const auto duplicates = outcome->result["cache_hits"].get<std::int64_t>();
+    EXPECT_EQ((*plan)["prompts"].get<std::int64_t>() - duplicates * 9, outcome->result["prompts"].get<std::int64_t>());
+}
+
+TEST(SearchStudy, DryRunReadsWhatTheSearchWouldReadBeforeTheWeights) {
+    const StudyFolder folder;
+    auto store = openStore(folder / "lpes.db");
+    class NoWeights final : public ProgressObserver {
+      public:
+        void progressed(const Progress& progress) override { EXPECT_FALSE(progress.stage.starts_with("loading")); }
+        void warned(const std::string&) override {}
+    } observer;
+    const auto refuse = [&](const auto& change, ErrorCode code, const char* part) {
+        studies::SearchRunSettings settings = smallSearch(folder);
+        change(settings);
+        const auto outcome = studies::runSearch(settings, *store, observer, {});
+        const auto plan = studies::planSearch(settings);
+        ASSERT_FALSE(outcome) << part;
+        ASSERT_FALSE(plan) << part;
+        EXPECT_EQ(outcome.error().code, code);
+        EXPECT_THAT(outcome.error().text(), HasSubstr(part));
+        EXPECT_EQ(plan.error().text(), outcome.error().text());
+    };
+    refuse([](auto& s) { s.guardrail.mmlu = "nowhere"; }, ErrorCode::BadInput, "nowhere");
+    refuse([](auto& s) { s.task.chat = "llama-3"; }, ErrorCode::Unsupported, "<|start_header_id|>");
+    refuse([](auto& s) { s.task.pairs = 200; }, ErrorCode::BadInput, "longer than the model's context");
+    refuse([](auto& s) { s.compute.dtype = "float16"; }, ErrorCode::Unsupported, "float16");
     EXPECT_TRUE(store->reader().runs()->empty());
 }
 

@@ -132,6 +132,10 @@ TEST(ChatPreset, NamesTheTokenThatAVocabularyLacks) {
     ASSERT_FALSE(encoding.has_value());
     EXPECT_EQ(encoding.error().code, ErrorCode::Unsupported);
     EXPECT_THAT(encoding.error().message, AllOf(HasSubstr("<|start_header_id|>"), HasSubstr("llama-3")));
+    const auto checked = checkChatPreset(*tokenizer, *findChatPreset("llama-3").value());
+    ASSERT_FALSE(checked);
+    EXPECT_EQ(checked.error().text(), encoding.error().text());
+    EXPECT_TRUE(checkChatPreset(*tokenizer, *findChatPreset("llama-2").value()));
 }
 
 }  // namespace
