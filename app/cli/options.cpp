@@ -103,7 +103,7 @@ void addComputeOptions(SettingFlags& flags, studies::ComputeSettings& compute) {
         .add("--batch-size", "N",
              "Prompts in one forward pass, stored with the run because rounding depends on it; auto: one item at all "
              "its "
-             "positions, up to eight prompts where evidence cannot be moved [auto]",
+             "positions, up to eight prompts where evidence cannot be moved or answers are generated [auto]",
              toOptionalNumber<int>(compute.batchSize, 1, 4096))
         ->group(kModelGroup);
     flags

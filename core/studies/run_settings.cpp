@@ -250,8 +250,24 @@ std::vector<std::pair<const char*, Result<void>>> checkComputeKeys(const Compute
     return keys;
 }
 
+namespace {
+
+/// Tokens of the first item at all its positions, with the answers that are scored.
+Result<std::int64_t> firstItemTokens(const PreparedTask& task, const text::Tokenizer& tokenizer, int contextLength) {
+    const PromptMaker maker(task, tokenizer, contextLength, true);
+    std::int64_t tokens = 0;
+    for (std::size_t position = 0; position < task.positions.size(); ++position) {
+        const auto prompt = maker.tokens(0, static_cast<int>(position));
+        if (!prompt) return fail(prompt.error());
+        tokens += static_cast<std::int64_t>(prompt->scored());
+    }
+    return tokens;
+}
+
+}  // namespace
+
 Result<PassSize> passSize(const ComputeSettings& compute, const PreparedTask& task, const tasks::ScoreKind& score,
-                          const text::Tokenizer& /*tokenizer*/, int /*contextLength*/) {
+                          const text::Tokenizer& tokenizer, int contextLength) {
     constexpr int kPrompts = 8;
     constexpr std::int64_t kTokens = 8192;
     const bool movable = task.info().movable;
@@ -263,6 +279,13 @@ Result<PassSize> passSize(const ComputeSettings& compute, const PreparedTask& ta
     pass.tokens = compute.batchTokens;
     if (compute.batchSize) return pass;
     if (!movable && !pass.tokens) pass.tokens = kTokens;
+    if (movable && pass.generates) {
+        const auto tokens = firstItemTokens(task, tokenizer, contextLength);
+        if (!tokens) return fail(tokens.error());
+        const std::int64_t items =
+            std::min<std::int64_t>(kPrompts / positions, kTokens / std::max<std::int64_t>(*tokens, 1));
+        pass.prompts = positions * static_cast<int>(std::max<std::int64_t>(items, 1));
+    }
     return pass;
 }
 

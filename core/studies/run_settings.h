@@ -101,7 +101,9 @@ void readGuardrail(JsonFields& fields, GuardrailSettings& guardrail);
 [[nodiscard]] std::vector<std::pair<const char*, Result<void>>> checkComputeKeys(const ComputeSettings& compute);
 
 /// How many prompts a pass has, and whether answers are generated in it: as the settings say; else up to eight prompts
-/// of together 8,192 tokens where evidence does not move, and one item at all its positions where it does.
+/// of together 8,192 tokens where evidence does not move, and one item at all its positions where it does. Answers that
+/// are generated are decoded together: there as many whole items make a pass as stay within these numbers when they are
+/// like the first one.
 [[nodiscard]] Result<PassSize> passSize(const ComputeSettings& compute, const PreparedTask& task,
                                         const tasks::ScoreKind& score, const text::Tokenizer& tokenizer,
                                         int contextLength);

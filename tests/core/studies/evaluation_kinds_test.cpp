@@ -162,6 +162,32 @@ TEST_F(EvaluationKinds, GradedScoresAreMeansWithABootstrapIntervalAndOnlyFullOne
     EXPECT_EQ(positions.front().correct, std::ranges::count(marks, 1.0));
 }
 
+TEST_F(EvaluationKinds, AnswersOfSeveralItemsAreDecodedTogether) {
+    const auto promptsPerPass = [&](studies::EvalSettings settings) {
+        settings.task.limit = 2;
+        return evaluated(settings)["settings"]["batch_size"]["value"].get<int>();
+    };
+    auto settings = eval(smallSearch(folder).task);
+    settings.score = "strict";
+    EXPECT_EQ(promptsPerPass(settings), 3) << "likelihoods are measured item by item, as ever";
+    settings.score = "generate";
+    EXPECT_EQ(promptsPerPass(settings), 6) << "whole items, eight prompts at most";
+    settings.task.positions = "begin,end";
+    EXPECT_EQ(promptsPerPass(settings), 8);
+    settings.compute.batchSize = 3;
+    EXPECT_EQ(promptsPerPass(settings), 3) << "what is asked for, as a resumed run asks for what it began with";
+    settings.compute.batchSize.reset();
+    settings.task.positions = "every:25";
+    EXPECT_EQ(promptsPerPass(settings), 5) << "one item at least";
+    settings.task.positions = "begin,end";
+    settings.task.pairs = 150;
+    const studies::OpenedModel opened = take(studies::openModel(folder.model(), true));
+    const studies::PromptMaker maker(take(studies::prepareTask(settings.task, 2)), *opened.tokenizer, 4096);
+    const auto tokens = take(maker.tokens(0, 0)).scored();
+    ASSERT_GT(4 * tokens, 8192u / 2) << "few of these fit into a pass";
+    EXPECT_EQ(promptsPerPass(settings), 2 * std::max<int>(1, static_cast<int>(8192 / (2 * tokens))));
+}
+
 TEST_F(EvaluationKinds, AgreementGeneratesForTheFirstItemsAlone) {
     auto settings = eval(ownTask(folder / "own.jsonl", {bakery(), bakery("zero"), bakery("x"), bakery()}));
     settings.score = "strict";
