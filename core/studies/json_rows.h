@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/analysis/position_accuracy.h"
@@ -50,8 +53,24 @@ class JsonFields {
 
   private:
     [[nodiscard]] const nlohmann::json* take(const char* key);
+    /// Numbers are taken as they are: nothing is rounded, cut or made of true and false.
+    template <class T>
+    [[nodiscard]] static bool holds(const nlohmann::json& value) {
+        if constexpr (std::is_same_v<T, bool> || !std::is_arithmetic_v<T>) {
+            return true;
+        } else if constexpr (std::is_integral_v<T>) {
+            if (value.is_number_unsigned()) return std::in_range<T>(value.get<std::uint64_t>());
+            return value.is_number_integer() && std::in_range<T>(value.get<std::int64_t>());
+        } else {
+            return value.is_number();
+        }
+    }
     template <class T>
     void store(const char* key, const nlohmann::json& value, T& into) {
+        if (!holds<T>(value)) {
+            if (m_error.empty()) m_error = fmt::format("{}: '{}' has the wrong type: {}", m_what, key, value.dump());
+            return;
+        }
         try {
             into = value.get<T>();
         } catch (const nlohmann::json::exception&) {

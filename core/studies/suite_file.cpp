@@ -35,6 +35,18 @@ std::string methodBesideFile(const std::string& method, const std::filesystem::p
     return out;
 }
 
+/// A check's refusal as one of the file: whoever reads it needs the key, and the exit code of a bad file.
+Error atKey(const std::string& where, const std::string& key, const Error& error) {
+    return {ErrorCode::BadInput, fmt::format("{}: \"{}\": {}", where, key, error.message), error.detail, ""};
+}
+
+Result<void> checkKeys(const std::string& where, std::vector<std::pair<const char*, Result<void>>> keys) {
+    for (const auto& [key, valid] : keys) {
+        if (!valid) return fail(atKey(where, key, valid.error()));
+    }
+    return {};
+}
+
 /// What benchmarks have that do not say otherwise.
 struct Shared {
     std::optional<std::string> positions, chat, bos, truncation;
@@ -55,6 +67,8 @@ Result<SuiteBenchmark> readBenchmark(const json& object, const Shared& shared, c
     if (benchmark.task.task.empty())
         return fail(ErrorCode::BadInput, where + ": 'task' is missing; name one, such as kv or leval:quality");
     if (benchmark.label.empty()) benchmark.label = benchmark.task.task;
+    if (auto valid = checkKeys(where, checkTaskKeys(benchmark.task)); !valid) return fail(valid.error());
+    if (auto known = checkScoreName(benchmark.score); !known) return fail(atKey(where, "score", known.error()));
     return benchmark;
 }
 
@@ -89,6 +103,17 @@ Result<void> readHead(const json& suite, const std::string& origin, SuiteSetting
         return fail(ErrorCode::BadInput, origin + ": \"methods\" is missing or empty; name at least one");
     if (!benchmarks.is_array() || benchmarks.empty())
         return fail(ErrorCode::BadInput, origin + ": \"benchmarks\" is missing or empty; list at least one");
+    TaskSpec any;
+    any.positions = shared.positions;
+    any.limit = shared.limit;
+    any.chat = shared.chat;
+    any.bos = shared.bos.value_or(any.bos);
+    any.truncation = shared.truncation.value_or(any.truncation);
+    if (auto valid = checkKeys(origin, checkTaskKeys(any)); !valid) return valid;
+    if (settings.guardrail.items < 0) {
+        return fail(ErrorCode::BadInput, fmt::format("{}: \"guardrail\": {} questions cannot be asked; give 0 or more",
+                                                     origin, settings.guardrail.items));
+    }
     return {};
 }
 
@@ -105,6 +130,7 @@ Result<SuiteSettings> readSuite(const std::filesystem::path& file) {
     }
     SuiteSettings settings;
     settings.name = file.stem().string();
+    settings.file = file.string();
     Shared shared;
     json benchmarks;
     if (auto read = readHead(suite, file.string(), settings, shared, benchmarks); !read) return fail(read.error());

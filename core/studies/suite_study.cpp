@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <mutex>
 
 #include "core/base/checksum.h"
@@ -68,16 +69,17 @@ class PartObserver final : public ProgressObserver {
     double m_lastHeartbeat = 0.0;
 };
 
-CompareSettings partSettings(const SuiteSettings& suite, const SuiteBenchmark& benchmark, std::int64_t runId) {
+/// `guarded`: a benchmark before it has measured what methods do to short contexts, which does not depend on it.
+CompareSettings partSettings(const SuiteSettings& suite, const SuiteBenchmark& benchmark, std::int64_t runId,
+                             bool guarded) {
     CompareSettings settings;
     settings.compute = suite.compute;
     settings.task = benchmark.task;
     settings.methods = suite.methods;
     settings.score = benchmark.score;
     settings.seed = suite.seed;
-    // What methods do to short contexts does not depend on the benchmark: the first one measures it.
     settings.guardrail = suite.guardrail;
-    if (benchmark.label != suite.benchmarks.front().label) settings.guardrail.items = 0;
+    if (guarded) settings.guardrail.items = 0;
     settings.partOf = suitePartName(runId, benchmark.label);
     settings.origins = suite.origins;
     return settings;
@@ -88,6 +90,11 @@ json partJson(const SuiteBenchmark& benchmark, json result) {
     result["label"] = benchmark.label;
     result.erase("settings");
     return result;
+}
+
+bool hasGuardrail(const json& part) {
+    const json methods = part.value("methods", json::array());
+    return std::ranges::any_of(methods, [](const json& one) { return one.value("guardrail", json()).is_object(); });
 }
 
 json failedPart(const SuiteBenchmark& benchmark, const Error& error) {
@@ -123,6 +130,7 @@ class Suite {
                 continue;
             }
             stopped = outcome->stoppedEarly;
+            m_guarded = m_guarded || hasGuardrail(outcome->result);
             parts.push_back(partJson(benchmark, std::move(outcome->result)));
         }
         if (last && failed == m_settings.benchmarks.size()) return fail(*last);
@@ -154,7 +162,8 @@ class Suite {
         } else if (part != stored->end()) {
             return resumeComparison(part->second.id, m_store, m_observer, stop, &m_model);
         }
-        return runComparison(partSettings(m_settings, benchmark, m_runId), m_store, m_observer, stop, &m_model);
+        return runComparison(partSettings(m_settings, benchmark, m_runId, m_guarded), m_store, m_observer, stop,
+                             &m_model);
     }
 
     const SuiteSettings& m_settings;
@@ -162,7 +171,23 @@ class Suite {
     std::int64_t m_runId;
     store::StoreWriter& m_store;
     PartObserver& m_observer;
+    bool m_guarded = false;
 };
+
+/// A refusal of what stands in the suite's file, which is a bad file and no bad command.
+Error inFile(const SuiteSettings& settings, const std::string& where, Error error) {
+    if (error.code == ErrorCode::Usage) error.code = ErrorCode::BadInput;
+    const std::string file = settings.file.empty() ? settings.name : settings.file;
+    error.context = fmt::format("{}: {}{}", file, where, error.context.empty() ? "" : ", " + error.context);
+    return error;
+}
+
+/// The same of a setting that the command line may have given.
+Error ofSetting(const SuiteSettings& settings, const std::string& key, const Error& error) {
+    const auto origin = settings.origins.find(key);
+    const bool file = origin != settings.origins.end() && origin->second == "file";
+    return file ? inFile(settings, fmt::format("\"{}\"", key), error) : error;
+}
 
 /// Opens the items, and settles where the evidence stands.
 Result<void> checkBenchmark(SuiteBenchmark& benchmark, const text::Tokenizer& tokenizer) {
@@ -179,32 +204,49 @@ Result<void> checkBenchmark(SuiteBenchmark& benchmark, const text::Tokenizer& to
     return {};
 }
 
-/// Every benchmark is opened and every method resolved before work starts: a typing error at the end of a long file
-/// should not show hours later.
-Result<void> checkSuite(SuiteSettings& settings, const LoadedModel& model, ProgressObserver& observer) {
+/// Every benchmark is opened and every method resolved before weights are read: a typing error at the end of a long
+/// file should not show hours later.
+Result<void> checkSuite(SuiteSettings& settings, const OpenedModel& model, ProgressObserver& observer) {
     std::string list;
     for (const std::string& method : settings.methods) list += (list.empty() ? "" : ";") + method;
     const auto specs = rope::parseMethods(list);
-    if (!specs) return fail(specs.error());
+    if (!specs) return fail(inFile(settings, "\"methods\"", specs.error()));
     for (const rope::MethodSpec& spec : *specs) {
         const auto method = methodFor(spec, model.config(), observer);
-        if (!method) return fail(method.error());
+        if (!method) return fail(inFile(settings, "\"methods\"", method.error()));
     }
-    const auto guardrail = Guardrail::make(settings.guardrail, model.tokenizer(), model.config().contextLength);
-    if (!guardrail) return fail(guardrail.error());
+    const auto guardrail = Guardrail::make(settings.guardrail, *model.tokenizer, model.config().contextLength);
+    if (!guardrail) {
+        const auto own = Guardrail::make({settings.guardrail.items, settings.guardrail.mmlu, std::nullopt},
+                                         *model.tokenizer, model.config().contextLength);
+        return fail(ofSetting(settings, own ? "guardrail_ceval" : "guardrail_mmlu", guardrail.error()));
+    }
+    int number = 0;
     for (SuiteBenchmark& benchmark : settings.benchmarks) {
-        if (auto valid = checkBenchmark(benchmark, model.tokenizer()); !valid) {
-            valid.error().context = benchmark.label;
-            return valid;
+        ++number;
+        if (auto valid = checkBenchmark(benchmark, *model.tokenizer); !valid) {
+            return fail(inFile(settings, fmt::format("benchmark {} ('{}')", number, benchmark.label), valid.error()));
         }
     }
     return {};
 }
 
+/// The model that a suite asks; its weights are read when `check` is content.
 Result<LoadedModel> modelOf(const SuiteSettings& settings, ProgressObserver& observer, std::stop_token stop,
-                            const LoadedModel* loaded) {
+                            const LoadedModel* loaded,
+                            const std::function<Result<void>(const OpenedModel&)>& check = {}) {
+    for (const auto& [key, valid] : checkComputeKeys(settings.compute)) {
+        if (!valid) return fail(ofSetting(settings, key, valid.error()));
+    }
+    auto opened = loaded ? Result<OpenedModel>(loaded->opened) : openModel(settings.compute.model, true);
+    if (!opened) return fail(ofSetting(settings, "model", opened.error()));
+    if (check) {
+        if (auto valid = check(*opened); !valid) return fail(valid.error());
+    }
     if (loaded) return *loaded;
-    return loadModel({settings.compute.model, settings.compute.dtype, settings.compute.device, true}, observer, stop);
+    const auto type = resolveComputeType(settings.compute.dtype, settings.compute.device);
+    if (!type) return fail(type.error());
+    return loadWeights(std::move(*opened), *type, settings.compute.device, observer, stop);
 }
 
 Result<StudyOutcome> conduct(const SuiteSettings& settings, const LoadedModel& model, std::int64_t runId,
@@ -219,10 +261,10 @@ Result<StudyOutcome> conduct(const SuiteSettings& settings, const LoadedModel& m
 
 Result<StudyOutcome> runSuite(const SuiteSettings& given, store::StoreWriter& store, ProgressObserver& observer,
                               std::stop_token stop, const LoadedModel* loaded) {
-    auto model = modelOf(given, observer, stop, loaded);
-    if (!model) return fail(model.error());
     SuiteSettings settings = given;
-    if (auto valid = checkSuite(settings, *model, observer); !valid) return fail(valid.error());
+    auto model = modelOf(given, observer, stop, loaded,
+                         [&](const OpenedModel& opened) { return checkSuite(settings, opened, observer); });
+    if (!model) return fail(model.error());
     const auto threads = resolveThreads(1, settings.compute.threadsPerWorker);
     if (!threads) return fail(threads.error());
     settings.compute.threadsPerWorker = *threads;

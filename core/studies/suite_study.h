@@ -27,6 +27,7 @@ struct SuiteBenchmark {
 
 struct SuiteSettings {
     std::string name;
+    std::string file;  ///< that it was read from, for messages; not stored
     ComputeSettings compute;
     std::vector<std::string> methods;  ///< at least one; the first is what the others are compared with
     std::vector<SuiteBenchmark> benchmarks;
@@ -40,15 +41,16 @@ struct SuiteSettings {
 /// "benchmarks": [{"label", "task", "data", …every key of a task…, "score"}…]}. "positions" to "truncation" beside
 /// "benchmarks" are what benchmarks have that do not say otherwise ("positions" where evidence can be moved). Paths are
 /// relative to the file's folder, a model's where it has a slash. BadInput with the file and the key for anything that
-/// is not understood.
+/// is not understood, and for a value that is wrong whatever the model and the data are.
 [[nodiscard]] Result<SuiteSettings> readSuite(const std::filesystem::path& file);
 /// As it is stored with the run, every setting with its origin; paths are absolute. Round-trips.
 [[nodiscard]] nlohmann::json toJson(const SuiteSettings& settings);
 [[nodiscard]] Result<SuiteSettings> suiteFromJson(const nlohmann::json& stored);
 
 /// Runs every benchmark as a comparison of its own in the data base, one after another, with the model loaded once. All
-/// items and methods are checked before the first one starts. A benchmark that fails is recorded with its reason, and
-/// the others go on; Failed when all of them fail.
+/// items and methods are checked before the weights are read; BadInput with file and key for what the file has wrong. A
+/// benchmark that fails is recorded with its reason, and the others go on; Failed when all of them fail. The guardrail
+/// is measured in the first benchmark that does not.
 [[nodiscard]] Result<StudyOutcome> runSuite(const SuiteSettings& settings, store::StoreWriter& store,
                                             ProgressObserver& observer, std::stop_token stop,
                                             const LoadedModel* loaded = nullptr);

@@ -99,14 +99,14 @@ TEST_F(SuiteVerb, FaultsAreRefusedWithFileAndKeyAndNothingIsStored) {
     refused([](json& s) { s.erase("methods"); }, 3, "\"methods\"");
     refused([](json& s) { s["bencmarks"] = 1; }, 3, "bencmarks");
     refused([](json& s) { s["benchmarks"][1]["pair"] = 1; }, 3, "benchmark 2");
-    refused([](json& s) { s["benchmarks"][1]["task"] = "kvv"; }, 2, "kvv");
+    refused([](json& s) { s["benchmarks"][1]["task"] = "kvv"; }, 3, "suite.json: benchmark 2");
     refused(
         [](json& s) {
             s["benchmarks"][1]["data"] = "none.jsonl";
             s["benchmarks"][1].erase("keys");
         },
         3, "none.jsonl");
-    refused([](json& s) { s["methods"] = {"pie"}; }, 2, "pie");
+    refused([](json& s) { s["methods"] = {"pie"}; }, 3, "suite.json: \"methods\"");
     refused([](json& s) { s.erase("model"); }, 2, "--model");
     EXPECT_EQ(run({"suite", file("nowhere.json"), "--db", database()}).code, 3);
     EXPECT_EQ(run({"suite", m_folder.path().string(), "--db", database()}).code, 3);

@@ -158,6 +158,21 @@ TEST_F(SuiteTest, WhatIsNotUnderstoodIsRefusedWithFileAndKey) {
     refused(with([](json& s) { s["format"] = "lpes-profile"; }), {"\"format\"", "lpes-profile"});
     refused(with([](json& s) { s["version"] = 2; }), {"\"version\"", "2"});
     refused(json::array({1, 2}), {"suite.json", "object"});
+    // Values that are wrong whatever the model and the data are.
+    refused(with([](json& s) { s["limit"] = 0; }), {"suite.json: \"limit\": --limit 0"});
+    refused(with([](json& s) { s["benchmarks"][1]["limit"] = -1; }), {"suite.json: benchmark 2: \"limit\""});
+    refused(with([](json& s) { s["benchmarks"][2]["score"] = "f1"; }), {"suite.json: benchmark 3: \"score\"", "f1"});
+    refused(with([](json& s) { s["positions"] = "front"; }), {"suite.json: \"positions\"", "front"});
+    refused(with([](json& s) { s["benchmarks"][0]["positions"] = "1,1"; }), {"benchmark 1: \"positions\"", "twice"});
+    refused(with([](json& s) { s["chat"] = "chatmm"; }), {"suite.json: \"chat\"", "chatmm"});
+    refused(with([](json& s) { s["benchmarks"][0]["bos"] = "both"; }), {"benchmark 1: \"bos\"", "both"});
+    refused(with([](json& s) { s["benchmarks"][0]["truncation"] = "official"; }), {"benchmark 1: \"truncation\""});
+    refused(with([](json& s) { s["guardrail"] = -5; }), {"suite.json: \"guardrail\"", "-5"});
+    // Numbers that do not fit are not cut to ones that do.
+    refused(with([](json& s) { s["limit"] = 2.5; }), {"suite.json", "'limit'", "2.5"});
+    refused(with([](json& s) { s["seed"] = -1; }), {"suite.json", "'seed'", "-1"});
+    refused(with([](json& s) { s["batch_size"] = 5'000'000'000; }), {"'batch_size'", "5000000000"});
+    refused(with([](json& s) { s["limit"] = true; }), {"'limit'", "true"});
     for (const char* text : {"", "{", "not JSON", "{\"format\": \"lpes-suite\",}"}) {
         const auto settings = read(std::string(text));
         ASSERT_FALSE(settings) << text;
@@ -214,18 +229,22 @@ TEST_F(SuiteTest, EverythingIsCheckedBeforeTheFirstBenchmarkStarts) {
         change(suite);
         const auto outcome = studies::runSuite(take(read(suite)), *store, observer, {});
         ASSERT_FALSE(outcome) << part;
-        EXPECT_THAT(outcome.error().text(), HasSubstr(part));
+        EXPECT_THAT(outcome.error().text(), AllOf(HasSubstr("suite.json"), HasSubstr(part)));
+        EXPECT_EQ(outcome.error().code, ErrorCode::BadInput) << part;
         EXPECT_TRUE(take(store->reader().runs()).empty()) << part;
     };
     check([](json& s) { s["benchmarks"][2]["data"] = "nowhere.jsonl"; }, "nowhere.jsonl");
-    check([](json& s) { s["benchmarks"][2]["score"] = "f1"; }, "f1");
     check([](json& s) { s["benchmarks"][2]["score"] = "generate"; }, "exam");
     check([](json& s) { s["benchmarks"][2]["positions"] = "begin"; }, "--positions");
     check([](json& s) { s["benchmarks"][2]["shots"] = 5; }, "--shots");
     check([](json& s) { s["benchmarks"][1]["task"] = "mdqq"; }, "mdqq");
-    check([](json& s) { s["positions"] = "front"; }, "front");
     check([](json& s) { s["positions"] = "#3"; }, "own");
-    check([](json& s) { s["limit"] = 0; }, "--limit 0");
+    check([](json& s) { s["benchmarks"][1]["item_seed"] = 1; }, "benchmark 2 ('own'): --item-seed");
+    check([](json& s) { s["positions"] = "0,10"; }, "one place");
+    check([](json& s) { s["batch_size"] = 0; }, "\"batch_size\"");
+    check([](json& s) { s["threads_per_worker"] = 0; }, "\"threads_per_worker\"");
+    check([](json& s) { s["dtype"] = "float8"; }, "\"dtype\"");
+    check([](json& s) { s["device"] = "gpu"; }, "\"device\"");
     check([](json& s) { s["methods"] = {"baseline", "pie:2"}; }, "pie:2");
     check([](json& s) { s["methods"] = {"baseline", "baseline"}; }, "baseline");
     check([](json& s) { s["methods"] = {"baseline", "lpes:missing.json"}; }, "missing.json");
@@ -258,6 +277,45 @@ TEST_F(SuiteTest, ABenchmarkThatFailsIsRecordedAndTheOthersGoOn) {
     const auto all = studies::runSuite(take(read(suite)), *store, observer, {});
     ASSERT_FALSE(all) << "nothing is left";
     EXPECT_EQ(take(store->reader().runs()).front().state, store::RunState::Failed);
+}
+
+TEST_F(SuiteTest, TheGuardrailIsMeasuredInTheFirstBenchmarkThatSucceeds) {
+    json suite = plain();
+    suite["guardrail"] = 4;
+    const auto lights = [](const json& result) {
+        std::string out;
+        for (const json& part : result["benchmarks"]) {
+            const bool failed = part["state"] == "failed";
+            out += failed ? 'f' : part["methods"][1]["guardrail"].is_object() ? 'g' : '-';
+        }
+        return out;
+    };
+    EXPECT_EQ(lights(take(studies::runSuite(take(read(suite)), *store, observer, {})).result), "g--");
+    suite["benchmarks"][0]["pairs"] = 60;  // longer than the context
+    const auto outcome = take(studies::runSuite(take(read(suite)), *store, observer, {}));
+    EXPECT_EQ(lights(outcome.result), "fg-");
+    EXPECT_EQ(lights(take(studies::resumeSuite(outcome.runId, *store, observer, {})).result), "fg-");
+}
+
+TEST_F(SuiteTest, AChatTokenThatTheVocabularyLacksShowsBeforeTheWeightsAreRead) {
+    json suite = plain();
+    suite["benchmarks"][1]["chat"] = "llama-3";
+    const auto outcome = studies::runSuite(take(read(suite)), *store, observer, {});
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.error().code, ErrorCode::Unsupported);
+    EXPECT_THAT(outcome.error().text(),
+                AllOf(HasSubstr("suite.json: benchmark 2 ('own')"), HasSubstr("<|start_header_id|>")));
+    EXPECT_TRUE(observer.stages.empty());
+}
+
+TEST_F(SuiteTest, WhatTheCommandLineSaysIsNoFaultOfTheFile) {
+    auto settings = take(read(plain()));
+    settings.compute.dtype = "float8";
+    settings.origins["dtype"] = "flag";
+    const auto outcome = studies::runSuite(settings, *store, observer, {});
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.error().code, ErrorCode::Usage);
+    EXPECT_EQ(outcome.error().context, "");
 }
 
 TEST_F(SuiteTest, AStoppedOneGoesOnWithoutComputingAnythingAgain) {
