@@ -213,8 +213,9 @@ class Calibrator {
         auto guardrail =
             Guardrail::make(few, m_prepared.bench.model.tokenizer(), m_prepared.reportPlan.contextLength());
         if (!guardrail) return fail(guardrail.error());
+        Unwatched unwatched;
         const double start = steadySeconds();
-        auto side = guardrail->measure(m_timings.front().session(), m_method, m_stop);
+        auto side = guardrail->measure(m_timings.front().session(), m_method, unwatched, m_stop);
         if (!side) return fail(side.error());
         into.guardrailSeconds = (steadySeconds() - start) * m_prepared.settings.guardrail.items / asked;
         return {};

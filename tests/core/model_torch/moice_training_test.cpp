@@ -275,11 +275,12 @@ TEST(MoiceTraining, RefusesWhatItCannotDifferentiate) {
 
 TEST(MoiceTraining, AsksForMemoryBeforeItBegins) {
     test::TinyModelSpec spec;
-    const ModelConfig& config = loadTiny(spec)->config();
+    const auto model = loadTiny(spec);
+    const ModelConfig& config = model->config();
     const double small = estimateMoiceTrainingBytes(config, ComputeType::Float32, 100, 7);
     EXPECT_GT(estimateMoiceTrainingBytes(config, ComputeType::Float32, 200, 7), small);
     EXPECT_GT(estimateMoiceTrainingBytes(config, ComputeType::Float32, 100, 14), small);
-    const auto refused = checkMoiceTrainingMemory(*loadTiny(spec), std::int64_t{1} << 40, 7);
+    const auto refused = checkMoiceTrainingMemory(*model, std::int64_t{1} << 40, 7);
     ASSERT_FALSE(refused.has_value());
     EXPECT_EQ(refused.error().code, ErrorCode::OutOfMemory);
     EXPECT_NE(refused.error().message.find("--max-length"), std::string::npos);

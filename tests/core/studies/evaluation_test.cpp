@@ -48,15 +48,15 @@ TEST(Evaluation, ReportsEveryPositionWithIntervalAndStoresEachItem) {
 
 TEST(FieldReports, T21_ItemsLongerThanTheContextAreSkippedAndCounted) {
     TinyModelSpec spec;
-    spec.contextLength = 180;
+    spec.contextLength = 210;
     const StudyFolder folder(spec);
     // Four short records and three long ones: only the long items exceed the context.
     std::string lines;
     for (int item = 0; item < 10; ++item) {
-        const std::string value(item < 3 ? 90 : 4, 'v');
+        const std::string value(item < 3 ? 120 : 4, 'v');
         const std::string n = std::to_string(item);
-        lines += R"({"ordered_kv_records": [["k)" + n + R"(", ")" + value + R"("], ["other", "x"]], "key": "k)" + n +
-                 R"(", "value": ")" + value + "\"}\n";
+        lines += R"({"ordered_kv_records": [["k)" + n + R"(", ")" + value +
+                 R"("], ["other", "x"], ["third", "y"]], "key": "k)" + n + R"(", "value": ")" + value + "\"}\n";
     }
     writeBytes(folder / "kv.jsonl", lines);
     studies::EvalSettings settings = smallEval(folder);
