@@ -217,7 +217,8 @@ std::vector<analysis::PlotData> brokenPlots() {
 }
 
 std::string kindOf(const analysis::PlotData& data) {
-    constexpr const char* kNames[] = {"curve", "accuracy", "convergence", "attention", "deviation", "methods"};
+    constexpr const char* kNames[] = {"curve",     "accuracy",    "convergence", "attention",
+                                      "deviation", "sensitivity", "methods"};
     return kNames[data.index()];
 }
 

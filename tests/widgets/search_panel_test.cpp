@@ -95,6 +95,8 @@ TEST(SearchPanel, TheFormGivesBackWhatItWasGiven) {
     form.seed = 18446744073709551615ULL;
     form.task.pairs = 40;
     form.population = 30;
+    form.optimizer = QStringLiteral("gradient");
+    form.refined = 2;
     form.generations = 0;
     form.searchItems = 8;
     form.selectItems = 9;
@@ -177,7 +179,7 @@ TEST(SearchPanel, SettingsCannotBeEditedWhileASearchIsUnderWay) {
         if (state == SearchState::Idle) continue;
         panel.setState(state);
         const auto boxes = panel.findChildren<QSpinBox*>();
-        EXPECT_EQ(boxes.size(), 6);
+        EXPECT_EQ(boxes.size(), 7);
         for (QSpinBox* box : boxes) {
             box->setFocus();
             QTest::keyClick(box, Qt::Key_Up);
@@ -187,6 +189,7 @@ TEST(SearchPanel, SettingsCannotBeEditedWhileASearchIsUnderWay) {
             QTest::keyClicks(named<QLineEdit>(panel, QString::fromLatin1(name)), QStringLiteral("9"));
         }
         EXPECT_FALSE(named<QComboBox>(panel, QStringLiteral("Device"))->isEnabled());
+        EXPECT_FALSE(named<QComboBox>(panel, QStringLiteral("Optimizer"))->isEnabled());
         EXPECT_EQ(panel.form(), before) << searchStateName(state).toStdString();
     }
     panel.setState(SearchState::Idle);
@@ -255,13 +258,14 @@ TEST(SearchPanel, TabGoesThroughTheFormToTheButtons) {
     lpes::test::showActive(panel, {280, 700});
     named<QComboBox>(panel, QStringLiteral("Task"))->setFocus();
     QStringList order;
-    for (int i = 0; i < 16; ++i) {
+    for (int i = 0; i < 18; ++i) {
         QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
         order << QApplication::focusWidget()->accessibleName();
     }
     EXPECT_EQ(order.first(), QStringLiteral("Data"));
     EXPECT_EQ(order.indexOf(QStringLiteral("Score")) + 1, order.indexOf(QStringLiteral("Device")));
-    EXPECT_EQ(order.indexOf(QStringLiteral("Device")) + 1, order.indexOf(QStringLiteral("Population")));
+    EXPECT_EQ(order.indexOf(QStringLiteral("Device")) + 1, order.indexOf(QStringLiteral("Optimizer")));
+    EXPECT_EQ(order.indexOf(QStringLiteral("Optimizer")) + 1, order.indexOf(QStringLiteral("Population")));
     EXPECT_EQ(order.indexOf(QStringLiteral("Time limit in minutes")) + 1,
               order.indexOf(QStringLiteral("Start the search")))
         << order.join(QLatin1Char('|')).toStdString();
