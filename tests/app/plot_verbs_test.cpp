@@ -69,7 +69,7 @@ TEST_F(PlotVerbs, ReportIsOnePageWithEveryPlot) {
     const std::string page = readBytes(file("r.html"));
     std::size_t pictures = 0;
     for (std::size_t at = page.find("<svg"); at != std::string::npos; at = page.find("<svg", at + 1)) ++pictures;
-    EXPECT_EQ(pictures, 5u);
+    EXPECT_EQ(pictures, 6u);
     EXPECT_EQ(page.find("<script"), std::string::npos);
 }
 
