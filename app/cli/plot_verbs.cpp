@@ -1,10 +1,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string_view>
@@ -12,12 +10,12 @@
 #include "app/cli/options.h"
 #include "app/cli/output.h"
 #include "app/cli/render_process.h"
+#include "app/cli/report_file.h"
 #include "app/cli/verb.h"
 #include "core/analysis/plot_csv.h"
 #include "core/analysis/plot_json.h"
 #include "core/base/files.h"
 #include "core/studies/plot_queries.h"
-#include "core/studies/report.h"
 
 namespace lpes::cli {
 
@@ -102,31 +100,6 @@ struct Plot {
     }
 };
 
-/// A folder of its own for pictures that go into a report, removed with what is in it.
-class TemporaryFolder {
-  public:
-    static Result<TemporaryFolder> make() {
-        std::error_code error;
-        std::string name = (fs::temp_directory_path(error) / "lpes-report-XXXXXX").string();
-        if (error || ::mkdtemp(name.data()) == nullptr) {
-            return fail(ErrorCode::Failed, fmt::format("cannot make the temporary folder '{}'", name),
-                        std::strerror(errno));
-        }
-        return TemporaryFolder(name);
-    }
-    ~TemporaryFolder() {
-        std::error_code ignored;
-        if (!m_path.empty()) fs::remove_all(m_path, ignored);
-    }
-    TemporaryFolder(TemporaryFolder&& other) noexcept : m_path(std::move(other.m_path)) { other.m_path.clear(); }
-    TemporaryFolder& operator=(TemporaryFolder&&) = delete;
-    [[nodiscard]] const fs::path& path() const { return m_path; }
-
-  private:
-    explicit TemporaryFolder(fs::path path) : m_path(std::move(path)) {}
-    fs::path m_path;
-};
-
 struct Report {
     explicit Report(CLI::App& app) : flags(app) {}
     SettingFlags flags;
@@ -134,49 +107,15 @@ struct Report {
     fs::path database;
     std::string runName, out;
 
-    Result<std::map<std::string, std::string>> draw(OpenRun& opened) {
-        std::map<std::string, std::string> pictures;
-        auto kinds = studies::availablePlots(*opened.reader, opened.run);
-        if (!kinds) return fail(kinds.error());
-        if (kinds->empty()) return pictures;
-        auto folder = TemporaryFolder::make();
-        if (!folder) return fail(folder.error());
-        nlohmann::json plots = nlohmann::json::array();
-        for (const std::string& kind : *kinds) {
-            auto data = studies::plotData(*opened.reader, opened.run, kind);
-            if (!data) return fail(data.error());
-            nlohmann::json files = nlohmann::json::array();
-            files.push_back((folder->path() / (kind + ".svg")).string());
-            plots.push_back({{"data", analysis::toJson(*data)}, {"out", std::move(files)}, {"theme", "light"}});
-        }
-        if (auto done = render({{"plots", std::move(plots)}}); !done) return fail(done.error());
-        for (const std::string& kind : *kinds) {
-            auto svg = readTextFile(folder->path() / (kind + ".svg"));
-            if (!svg) return fail(svg.error());
-            pictures[kind] = std::move(*svg);
-        }
-        return pictures;
-    }
-
     Result<int> run() {
         if (auto set = flags.apply(); !set) return fail(set.error());
-        const std::string ending = fs::path(out).extension().string();
-        if (ending == ".pdf") {
-            return fail(
-                ErrorCode::Unsupported,
-                "a report as .pdf is not available in this version; name a .html file, which a browser can print");
-        }
-        if (ending != ".html") return fail(ErrorCode::Usage, fmt::format("--out '{}' does not end in .html", out));
-        if (auto writable = checkWritable(out); !writable) return fail(writable.error());
+        if (auto named = checkReportFile(out); !named) return fail(named.error());
         auto opened = openRun(database, runName);
         if (!opened) return fail(opened.error());
-        auto pictures = draw(*opened);
-        if (!pictures) return fail(pictures.error());
-        auto page = studies::reportHtml(*opened->reader, opened->run, *pictures);
-        if (!page) return fail(page.error());
-        if (auto written = writeFileAtomically(out, *page); !written) return fail(written.error());
-        auto printed = printAnswer(output, {{"run_id", opened->run.id}, {"file", out}, {"plots", pictures->size()}},
-                                   fmt::format("Written to {} ({} plots)\n", out, pictures->size()));
+        auto plots = writeReport(*opened->reader, opened->run, out);
+        if (!plots) return fail(plots.error());
+        auto printed = printAnswer(output, {{"run_id", opened->run.id}, {"file", out}, {"plots", *plots}},
+                                   fmt::format("Written to {} ({} plots)\n", out, *plots));
         if (!printed) return fail(printed.error());
         return 0;
     }
@@ -189,7 +128,8 @@ void addPlotVerbs(CLI::App& app, Action& action) {
     auto plot = std::make_shared<Plot>(*plotVerb);
     plot->flags.add("RUN", "", "Number of the run, or last", toText(plot->runName))->required();
     plot->flags
-        .add("--kind", "KIND", "curve, accuracy, convergence, attention, deviation or methods", toText(plot->kind))
+        .add("--kind", "KIND", "curve, accuracy, convergence, attention, deviation, sensitivity or methods",
+             toText(plot->kind))
         ->required();
     plotVerb
         ->add_option("--out", plot->outputs,

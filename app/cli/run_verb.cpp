@@ -6,6 +6,7 @@
 
 #include "app/cli/options.h"
 #include "app/cli/progress_printer.h"
+#include "app/cli/report_file.h"
 #include "app/cli/signals.h"
 #include "core/base/files.h"
 #include "core/model/causal_lm.h"
@@ -49,6 +50,9 @@ Result<int> conductStudy(const RunVerb& verb, const StudyWork& work, const Study
     if (!verb.profileOut.empty()) {
         if (auto writable = checkWritable(verb.profileOut); !writable) return fail(writable.error());
     }
+    if (!verb.reportOut.empty()) {
+        if (auto named = checkReportFile(verb.reportOut); !named) return fail(named.error());
+    }
     auto store = store::StoreWriter::open(verb.database, {"lpes " + verb.name});
     if (!store) return fail(store.error());
     ProgressPrinter progress(verb.output.progress);
@@ -69,6 +73,13 @@ Result<int> conductStudy(const RunVerb& verb, const StudyWork& work, const Study
         }
     }
     std::string answer = text(outcome->result);
+    if (finished && !verb.reportOut.empty()) {
+        auto run = (*store)->reader().run(outcome->runId);
+        if (!run) return fail(run.error());
+        auto plots = writeReport((*store)->reader(), *run, verb.reportOut);
+        if (!plots) return fail(plots.error());
+        answer += fmt::format("Report: {}\n", verb.reportOut.string());
+    }
     if (finished && verb.name == "search") {
         answer += fmt::format("Profile: {}\n",
                               verb.profileOut.empty()

@@ -21,6 +21,7 @@ struct RunVerb {
     OutputOptions output;
     std::filesystem::path profileOut;  ///< where a search's profile goes; empty: the data base only
     bool resumable = false;
+    std::filesystem::path reportOut = {};  ///< where a finished run's report goes (report_file.h); empty: nowhere
 };
 
 using StudyWork = std::function<Result<studies::StudyOutcome>(store::StoreWriter&, ProgressObserver&, std::stop_token)>;

@@ -14,7 +14,7 @@ struct SuiteVerb {
     explicit SuiteVerb(CLI::App& app) : flags(app) {}
     SettingFlags flags;
     RunVerb verb{"suite", {}, {}, {}, true};
-    std::string file;
+    std::string file, out;
     studies::SuiteSettings settings;
 
     Result<int> run() {
@@ -25,6 +25,7 @@ struct SuiteVerb {
         settings = std::move(*read);
         if (auto set = flags.apply(&settings.origins); !set) return fail(set.error());
         if (auto given = requireModel(settings.compute.model, "--model"); !given) return fail(given.error());
+        verb.reportOut = out;
         nlohmann::json shown = studies::toJson(settings);
         shown.erase("benchmarks");  // the file has them, and so has the data base
         printSettings(shown, verb.output);
@@ -46,6 +47,8 @@ void addSuiteVerb(CLI::App& app, Action& action) {
     state->flags.add("FILE", "", "The suite file (JSON)", toText(state->file))->required();
     addComputeOptions(state->flags, state->settings.compute);
     addGuardrailOptions(state->flags, state->settings.guardrail);
+    state->flags.add("--out", "FILE", "Report with the suite's tables to write when it is finished, .html",
+                     toText(state->out));
     addDatabaseOption(state->flags, state->verb.database);
     addJsonOption(*verb, state->verb.output);
     addProgressOption(*verb, state->verb.output);

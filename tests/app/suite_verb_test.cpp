@@ -77,6 +77,17 @@ TEST_F(SuiteVerb, PrintsTablesInPercent) {
     EXPECT_THAT(done.err, HasSubstr("settings (file)"));
 }
 
+TEST_F(SuiteVerb, WritesItsReportWhereItIsToldTo) {
+    const Finished done = suite(small(), {"--out", file("suite.html")});
+    ASSERT_EQ(done.code, 0) << done.err;
+    EXPECT_THAT(done.out, HasSubstr("Report: " + file("suite.html")));
+    const std::string page = readBytes(file("suite.html"));
+    EXPECT_THAT(page, AllOf(HasSubstr("<html"), HasSubstr("uniform:1.5"), HasSubstr("four"), HasSubstr("five")));
+    const Finished refused = suite(small(), {"--out", file("suite.txt")});
+    EXPECT_EQ(refused.code, 2) << "before anything is run";
+    EXPECT_THAT(refused.err, HasSubstr(".html"));
+}
+
 TEST_F(SuiteVerb, OptionsWinOverTheFile) {
     json content = small();
     content["dtype"] = "bfloat16";
