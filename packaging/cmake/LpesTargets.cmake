@@ -54,6 +54,9 @@ function(lpes_test name)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   endif()
+  if(LPES_SANITIZE)
+    math(EXPR arg_TIMEOUT "6 * ${arg_TIMEOUT}")  # instrumented code is that much slower
+  endif()
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "QT_QPA_PLATFORM=offscreen;LC_ALL=C.UTF-8")
 endfunction()
 
