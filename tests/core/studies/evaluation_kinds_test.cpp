@@ -178,6 +178,7 @@ TEST_F(EvaluationKinds, AnswersOfSeveralItemsAreDecodedTogether) {
     EXPECT_EQ(promptsPerPass(settings), 3) << "what is asked for, as a resumed run asks for what it began with";
     settings.compute.batchSize.reset();
     settings.task.positions = "every:25";
+    settings.task.pairs = 5;
     EXPECT_EQ(promptsPerPass(settings), 5) << "one item at least";
     settings.task.positions = "begin,end";
     settings.task.pairs = 150;
