@@ -27,8 +27,8 @@ runPreset() {  # runPreset PRESET [ctest options]
   rm -f "build-$preset.log"
   cmake --build --preset "$preset" -j "$(nproc)" >&2
   tell "testing preset $preset"
-  # One test program at a time: each may use every core, and results depend on the number of threads.
-  ctest --test-dir "build/$preset" --output-on-failure --no-tests=error "$@"
+  # Two programs at a time: most of them wait for processes that use one core. No result depends on what runs beside it.
+  ctest --test-dir "build/$preset" -j 2 --output-on-failure --no-tests=error "$@"
 }
 
 if [ "$nightly" = 1 ]; then
