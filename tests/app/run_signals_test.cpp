@@ -4,6 +4,8 @@
 #include <chrono>
 #include <functional>
 #include <sstream>
+#include <utility>
+#include <vector>
 
 #include "tests/app/run_fixture.h"
 
@@ -13,30 +15,35 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-/// Has a prompt been evaluated?
-bool underWay(const std::string& text) {
-    std::istringstream lines(text);
-    std::string line;
-    while (std::getline(lines, line)) {
-        const json object = json::parse(line, nullptr, false);
-        if (!object.is_object() || object.value("type", "") != "progress") continue;
-        if (object.value("stage", "").rfind("generation", 0) == 0 && object.value("done", 0) > 0) return true;
-    }
-    return false;
-}
-
-/// Have so many prompts been evaluated?
-std::function<bool(const std::string&)> promptsDone(int prompts) {
-    return [prompts](const std::string& text) {
+/// Is there a line of progress that `wanted` accepts?
+std::function<bool(const std::string&)> progressed(std::function<bool(const std::string& stage, int done)> wanted) {
+    return [wanted = std::move(wanted)](const std::string& text) {
         std::istringstream lines(text);
         std::string line;
         while (std::getline(lines, line)) {
             const json object = json::parse(line, nullptr, false);
             if (!object.is_object() || object.value("type", "") != "progress") continue;
-            if (!object.value("stage", "").starts_with("loading") && object.value("done", 0) >= prompts) return true;
+            if (wanted(object.value("stage", ""), object.value("done", 0))) return true;
         }
         return false;
     };
+}
+
+/// Has a prompt been evaluated?
+bool underWay(const std::string& text) {
+    return progressed([](const std::string& stage, int done) { return stage.starts_with("generation") && done > 0; })(
+        text);
+}
+
+/// Have so many prompts been evaluated?
+std::function<bool(const std::string&)> promptsDone(int prompts) {
+    return progressed(
+        [prompts](const std::string& stage, int done) { return !stage.starts_with("loading") && done >= prompts; });
+}
+
+/// Has a stage begun? Every change of stage is told, however fast the prompts go by.
+std::function<bool(const std::string&)> stageBegun(const std::string& name) {
+    return progressed([name](const std::string& stage, int) { return stage == name; });
 }
 
 class RunSignals : public RunVerbs {
@@ -110,20 +117,25 @@ TEST_F(RunSignals, KilledAtFiveMomentsAndResumedEndsInTheSameHistory) {
     const json whole = run(longSearch(file("whole.db"))).json();
     const int total = whole["prompts"];
     int workers = 0;
-    // In the first candidate, in the first generation, later, in the selection, in the report.
-    for (const int moment : {3, total / 8, total / 2, total - 40, total - 20}) {
-        const std::string db = file("killed" + std::to_string(moment) + ".db");
+    const std::vector<std::pair<std::string, std::function<bool(const std::string&)>>> moments{
+        {"the first candidate", promptsDone(3)},
+        {"the first generation", promptsDone(total / 8)},
+        {"a later generation", promptsDone(total / 2)},
+        {"selection", stageBegun("selection")},
+        {"report", stageBegun("report")}};
+    for (const auto& [moment, reached] : moments) {
+        const std::string db = file("killed" + std::to_string(workers++) + ".db");
         Start start;
         start.arguments = longSearch(db);
         Program program(start);
-        ASSERT_TRUE(program.waitForError(promptsDone(moment))) << moment << " of " << total;
+        ASSERT_TRUE(program.waitForError(reached)) << moment;
         program.send(SIGKILL);
         ASSERT_EQ(program.finish().code, -SIGKILL);
-        workers = workers % 3 + 1;
-        const Finished resumed = run({"resume", "last", "--db", db, "--workers", std::to_string(workers), "--json"});
+        const std::string others = std::to_string(workers % 3 + 1);
+        const Finished resumed = run({"resume", "last", "--db", db, "--workers", others, "--json"});
         ASSERT_EQ(resumed.code, 0) << resumed.err;
         for (const char* key : {"history", "best", "heldout", "evaluations", "cache_hits", "failed"}) {
-            EXPECT_EQ(resumed.json()[key], whole[key]) << key << " after a kill at " << moment << " prompts";
+            EXPECT_EQ(resumed.json()[key], whole[key]) << key << " after a kill in " << moment;
         }
     }
 }
