@@ -1,20 +1,17 @@
 #include "app/cli/report_file.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
-#include <cerrno>
-#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include "app/cli/options.h"
 #include "app/cli/render_process.h"
 #include "core/analysis/plot_json.h"
 #include "core/base/files.h"
+#include "core/base/temporary_folder.h"
 #include "core/studies/plot_queries.h"
 #include "core/studies/report.h"
 
@@ -24,37 +21,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder of its own for pictures that go into a report, removed with what is in it.
-class TemporaryFolder {
-  public:
-    static Result<TemporaryFolder> make() {
-        std::error_code error;
-        std::string name = (fs::temp_directory_path(error) / "lpes-report-XXXXXX").string();
-        if (error || ::mkdtemp(name.data()) == nullptr) {
-            return fail(ErrorCode::Failed, fmt::format("cannot make the temporary folder '{}'", name),
-                        std::strerror(errno));
-        }
-        return TemporaryFolder(name);
-    }
-    ~TemporaryFolder() {
-        std::error_code ignored;
-        if (!m_path.empty()) fs::remove_all(m_path, ignored);
-    }
-    TemporaryFolder(TemporaryFolder&& other) noexcept : m_path(std::move(other.m_path)) { other.m_path.clear(); }
-    TemporaryFolder& operator=(TemporaryFolder&&) = delete;
-    [[nodiscard]] const fs::path& path() const { return m_path; }
-
-  private:
-    explicit TemporaryFolder(fs::path path) : m_path(std::move(path)) {}
-    fs::path m_path;
-};
-
 Result<std::map<std::string, std::string>> draw(store::StoreReader& store, const store::RunRow& run) {
     std::map<std::string, std::string> pictures;
     auto kinds = studies::availablePlots(store, run);
     if (!kinds) return fail(kinds.error());
     if (kinds->empty()) return pictures;
-    auto folder = TemporaryFolder::make();
+    auto folder = TemporaryFolder::make("lpes-report-");
     if (!folder) return fail(folder.error());
     nlohmann::json plots = nlohmann::json::array();
     for (const std::string& kind : *kinds) {

@@ -1,10 +1,8 @@
 #include "core/studies/calibration.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <thread>
@@ -12,6 +10,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/process_memory.h"
+#include "core/base/temporary_folder.h"
 #include "core/studies/probe_study.h"
 #include "core/studies/slope_evaluator.h"
 
@@ -27,35 +26,20 @@ constexpr int kGuardrailQuestions = 4;  ///< that stand for all of them
 /// A data base that nobody sees, so that the passes are committed as the search commits them.
 class ScratchStore {
   public:
-    ScratchStore() = default;
-    ScratchStore(ScratchStore&& other) noexcept
-        : m_folder(std::exchange(other.m_folder, {})), m_store(std::move(other.m_store)) {}
-    ScratchStore& operator=(ScratchStore&&) = delete;
-    ~ScratchStore() {
-        m_store.reset();
-        std::error_code ignored;
-        if (!m_folder.empty()) std::filesystem::remove_all(m_folder, ignored);
-    }
     static Result<ScratchStore> open() {
-        std::error_code error;
-        std::string name = (std::filesystem::temp_directory_path(error) / "lpes-calibration-XXXXXX").string();
-        if (error || mkdtemp(name.data()) == nullptr) {
-            return fail(ErrorCode::Failed,
-                        fmt::format("no folder '{}' could be made for the calibration; set TMPDIR to a folder that can "
-                                    "be written to",
-                                    name));
-        }
-        ScratchStore scratch;
-        scratch.m_folder = name;
-        auto store = store::StoreWriter::open(scratch.m_folder / "calibration.db", {"lpes search --dry-run"});
+        auto folder = TemporaryFolder::make("lpes-calibration-");
+        if (!folder) return fail(folder.error());
+        auto store = store::StoreWriter::open(folder->path() / "calibration.db", {"lpes search --dry-run"});
         if (!store) return fail(store.error());
-        scratch.m_store = std::move(*store);
-        return scratch;
+        return ScratchStore(std::move(*folder), std::move(*store));
     }
     store::StoreWriter& operator*() { return *m_store; }
 
   private:
-    std::filesystem::path m_folder;
+    ScratchStore(TemporaryFolder folder, std::unique_ptr<store::StoreWriter> store)
+        : m_folder(std::move(folder)), m_store(std::move(store)) {}
+
+    TemporaryFolder m_folder;  ///< goes after the data base that is in it
     std::unique_ptr<store::StoreWriter> m_store;
 };
 
