@@ -155,8 +155,7 @@ std::vector<SlopeRequest> Descents::wanted(int generation) const {
     std::vector<SlopeRequest> requests;
     if (m_step == m_settings.gradient.steps) return requests;
     for (int index = 0; index < count(); ++index) {
-        requests.push_back({generation, index, (generation - 1) * m_settings.gradient.steps + m_step,
-                            m_settings.gradient.items,
+        requests.push_back({index, (generation - 1) * m_settings.gradient.steps + m_step, m_settings.gradient.items,
                             unrounded(m_settings, m_numLayers, m_descents[static_cast<std::size_t>(index)].at())});
     }
     return requests;

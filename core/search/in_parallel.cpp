@@ -1,6 +1,7 @@
 #include "core/search/in_parallel.h"
 
 #include <algorithm>
+#include <atomic>
 #include <thread>
 #include <vector>
 

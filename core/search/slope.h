@@ -10,11 +10,10 @@ namespace lpes::search {
 
 /// A point whose slope a descent wants, and on which items.
 struct SlopeRequest {
-    int generation = 0;  ///< that the descent leads to
-    int descent = 0;     ///< place among those that run side by side
-    int number = 0;      ///< of the step, counted through the search: the items go by it, so that every step has
-                         ///< fresh ones and descents side by side have the same
-    int items = 1;       ///< of the search split, each at all its positions
+    int descent = 0;  ///< place among those that run side by side
+    int number = 0;   ///< of the step, counted through the search: the items go by it, so that every step has
+                      ///< fresh ones and descents side by side have the same
+    int items = 1;    ///< of the search split, each at all its positions
     std::vector<double> scales;  ///< [L·G], layer by layer, not rounded
 };
 

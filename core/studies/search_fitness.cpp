@@ -76,9 +76,12 @@ Result<search::Slope> SearchFitness::slope(const search::SlopeRequest& request, 
 }
 
 bool SearchFitness::isSlopeStored(const search::SlopeRequest& request) const {
-    const auto variant = m_context.store.ensureVariant(m_context.runId, "descent", request.scales);
-    if (!variant) return false;
-    const auto rows = m_context.store.reader().slopes(*variant, "search");
+    store::StoreReader& reader = m_context.store.reader();
+    const auto variants = reader.variants(m_context.runId);
+    if (!variants) return false;
+    const auto variant = std::ranges::find(*variants, request.scales, &store::VariantRow::scales);
+    if (variant == variants->end()) return false;
+    const auto rows = reader.slopes(variant->id, "search");
     return rows && rows->size() >= entriesOf(request).size();
 }
 
