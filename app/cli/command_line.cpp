@@ -22,7 +22,7 @@ namespace lpes::cli {
 namespace {
 
 /// Verbs of the design that this version does not have. They are refused by name, whatever follows them.
-constexpr std::array<std::string_view, 5> kLater{"study", "lens", "rope", "transfer", "doctor"};
+constexpr std::array<std::string_view, 4> kLater{"lens", "rope", "transfer", "doctor"};
 
 constexpr const char* kFooter =
     "\nMODEL is a folder in Hugging Face layout, a .gguf file, or demo (the bundled model).\n"
@@ -33,7 +33,7 @@ constexpr const char* kFooter =
     "            130 stopped by the user (what was finished is stored).\n"
     "Environment: LPES_DB, LPES_MODEL, LPES_DEVICE and LPES_DTYPE stand in for --db, --model, --device and --dtype;\n"
     "             LPES_RENDER names the program that draws for plot and report.\n"
-    "Not in this version: study, lens, rope, transfer, doctor.";
+    "Not in this version: lens, rope, transfer, doctor.";
 
 int reportError(const Error& error) {
     printMessage("lpes: " + error.text());
@@ -78,6 +78,7 @@ void addVerbs(CLI::App& app, Action& action) {
     addEvalVerb(app, action);
     addCompareVerbs(app, action);
     addSearchVerbs(app, action);
+    addStudyVerb(app, action);
     addAnalysisVerbs(app, action);
     addProfileVerb(app, action);
     addExportVerbs(app, action);

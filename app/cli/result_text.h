@@ -20,6 +20,8 @@ namespace lpes::cli {
 [[nodiscard]] std::string benchText(const nlohmann::json& result);
 [[nodiscard]] std::string searchText(const nlohmann::json& result);
 /// `--dry-run`: what a search will take, and the forecast for the paper's setting alone.
+[[nodiscard]] std::string studyText(const nlohmann::json& result);
+[[nodiscard]] std::string studyForecastText(const nlohmann::json& forecast);
 [[nodiscard]] std::string forecastText(const nlohmann::json& forecast);
 [[nodiscard]] std::string paperText(const nlohmann::json& paper);
 [[nodiscard]] std::string attentionText(const nlohmann::json& result);

@@ -88,8 +88,8 @@ Result<int> conductStudy(const RunVerb& verb, const StudyWork& work, const Study
     }
     auto printed = printAnswer(verb.output, outcome->result, answer);
     if (!finished && outcome->failedParts > 0) {
-        printMessage(fmt::format("lpes: {} of the benchmarks failed, the others are stored; {}", outcome->failedParts,
-                                 resumeHint(verb, outcome->runId)));
+        printMessage(fmt::format("lpes: {} of the {} failed, the others are stored; {}", outcome->failedParts,
+                                 verb.name == "study" ? "searches" : "benchmarks", resumeHint(verb, outcome->runId)));
         return exitCode(ErrorCode::Failed);
     }
     if (!finished) {

@@ -10,6 +10,7 @@ namespace lpes::cli {
 
 namespace {
 
+constexpr const char* kDemoModel = "demo";
 constexpr const char* kSearchGroup = "Search";
 constexpr const char* kGradientGroup = "Descent";
 constexpr const char* kCurveGroup = "Curve";
@@ -138,6 +139,27 @@ void addSearchOptions(SettingFlags& flags, studies::SearchRunSettings& settings)
     add("--finalists", "N", "Best distinct candidates that are scored again [6]", toNumber<int>(settings.finalists, 1));
     add("--analysis-items", "N", "Held-out items whose attention and deviation are stored at the end; 0: none [8]",
         toNumber<int>(settings.analysisItems, 0));
+}
+
+Result<void> chooseSearchBase(const SettingFlags& flags, studies::SearchRunSettings& settings) {
+    const bool taskNamed = flags.text("--task").has_value();
+    const std::string model = flags.text("--model").value_or("");
+    if (auto given = requireModel(model, "--model"); !given) return given;
+    if (taskNamed) return {};
+    if (model != kDemoModel) {
+        return fail(ErrorCode::Usage,
+                    "--task is missing; only the model demo has a study of its own, for another one name --task kv");
+    }
+    auto demo = studies::demoStudy();
+    if (!demo) return fail(demo.error());
+    settings = std::move(*demo);
+    // Items from a file replace the demo study's generated ones, and with them how those are made.
+    if (flags.text("--data")) {
+        settings.task.keys.reset();
+        settings.task.itemSeed.reset();
+        for (const char* drawn : {"keys", "item_seed"}) settings.origins.erase(drawn);
+    }
+    return {};
 }
 
 }  // namespace lpes::cli

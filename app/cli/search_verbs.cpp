@@ -8,13 +8,12 @@
 #include "app/cli/search_options.h"
 #include "app/cli/verb.h"
 #include "core/studies/plot_queries.h"
+#include "core/studies/search_series.h"
 #include "core/studies/suite_study.h"
 
 namespace lpes::cli {
 
 namespace {
-
-constexpr const char* kDemoModel = "demo";
 
 struct Search {
     explicit Search(CLI::App& app) : flags(app) {}
@@ -23,31 +22,8 @@ struct Search {
     studies::SearchRunSettings settings;
     bool dryRun = false;
 
-    /// The demo study is what `search --model demo` starts from when no task is named.
-    Result<void> chooseBase() {
-        const bool taskNamed = flags.text("--task").has_value();
-        const std::string model = flags.text("--model").value_or("");
-        if (auto given = requireModel(model, "--model"); !given) return given;
-        if (taskNamed) return {};
-        if (model != kDemoModel) {
-            return fail(
-                ErrorCode::Usage,
-                "--task is missing; only the model demo has a study of its own, for another one name --task kv");
-        }
-        auto demo = studies::demoStudy();
-        if (!demo) return fail(demo.error());
-        settings = std::move(*demo);
-        // Items from a file replace the demo study's generated ones, and with them how those are made.
-        if (flags.text("--data")) {
-            settings.task.keys.reset();
-            settings.task.itemSeed.reset();
-            for (const char* drawn : {"keys", "item_seed"}) settings.origins.erase(drawn);
-        }
-        return {};
-    }
-
     Result<int> run() {
-        if (auto chosen = chooseBase(); !chosen) return fail(chosen.error());
+        if (auto chosen = chooseSearchBase(flags, settings); !chosen) return fail(chosen.error());
         if (auto set = flags.apply(&settings.origins); !set) return fail(set.error());
         printSettings(studies::toJson(settings), verb.output);
         if (dryRun) {
@@ -67,6 +43,10 @@ struct Search {
     }
 };
 
+bool isResumable(const std::string& kind) {
+    return kind == "search" || kind == "compare" || kind == "suite" || kind == "study";
+}
+
 struct Resume {
     explicit Resume(CLI::App& app) : flags(app) {}
     SettingFlags flags;
@@ -82,8 +62,8 @@ struct Resume {
         const auto runs = (*reader)->runs();
         if (!runs) return fail(runs.error());
         for (const store::RunRow& run : *runs) {
-            const bool kind = run.kind == "search" || run.kind == "compare" || run.kind == "suite";
-            if (kind && run.state != store::RunState::Finished && !studies::isPartOfSuite(run)) return run;
+            if (isResumable(run.kind) && run.state != store::RunState::Finished && !studies::isPartOfSuite(run))
+                return run;
         }
         // Nothing is left to resume: what the newest search says about that is the answer.
         return (*reader)->lastRun("search");
@@ -96,28 +76,31 @@ struct Resume {
         const nlohmann::json settings = nlohmann::json::parse(found->settingsJson, nullptr, false);
         if (settings.is_object()) printSettings(settings, verb.output);
         const std::string kind = found->kind;
-        if (kind != "search" && kind != "compare" && kind != "suite") {
-            return fail(ErrorCode::Usage,
-                        fmt::format("run {} is of the kind '{}', which cannot be resumed; searches, comparisons and "
-                                    "suites can",
-                                    found->id, kind));
+        if (!isResumable(kind)) {
+            return fail(
+                ErrorCode::Usage,
+                fmt::format("run {} is of the kind '{}', which cannot be resumed; searches, comparisons, suites "
+                            "and studies can",
+                            found->id, kind));
         }
-        const bool other = kind == "compare" || kind == "suite";
-        if (other && (workers || !verb.profileOut.empty())) {
-            return fail(ErrorCode::Usage,
-                        fmt::format("--workers and --out are for searches; leave them out for a {}", kind));
+        if (kind == "study" ? !verb.profileOut.empty() : kind != "search" && (workers || !verb.profileOut.empty())) {
+            return fail(ErrorCode::Usage, fmt::format("{} for searches; leave {} out for a {}",
+                                                      kind == "study" ? "--out is" : "--workers and --out are",
+                                                      kind == "study" ? "it" : "them", kind));
         }
-        if (other) verb.name = kind;
+        verb.name = kind;
         return conductStudy(
             verb,
             [this, kind, id = found->id](store::StoreWriter& store, ProgressObserver& observer, std::stop_token stop) {
                 if (kind == "suite") return studies::resumeSuite(id, store, observer, stop);
+                if (kind == "study") return studies::resumeStudy(id, workers, store, observer, stop);
                 return kind == "compare" ? studies::resumeComparison(id, store, observer, stop)
                                          : studies::resumeSearch(id, workers, store, observer, stop);
             },
-            kind == "suite" ? suiteText
-            : other         ? compareText
-                            : searchText);
+            kind == "suite"     ? suiteText
+            : kind == "study"   ? studyText
+            : kind == "compare" ? compareText
+                                : searchText);
     }
 };
 
@@ -149,7 +132,7 @@ void addSearchVerbs(CLI::App& app, Action& action) {
     verb->callback([state, &action] { action = [state] { return state->run(); }; });
 
     CLI::App* resumeVerb =
-        app.add_subcommand("resume", "Go on with a stopped, interrupted or failed search, comparison or suite");
+        app.add_subcommand("resume", "Go on with a stopped, interrupted or failed search, comparison, suite or study");
     auto resume = std::make_shared<Resume>(*resumeVerb);
     resume->flags
         .add("RUN", "", "Number of the run, or last (the newest that can be resumed)", toText(resume->runName))

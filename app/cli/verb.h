@@ -22,6 +22,7 @@ void addExportVerbs(CLI::App& app, Action& action);  ///< export, import
 void addPlotVerbs(CLI::App& app, Action& action);    ///< plot, report
 void addTrainVerb(CLI::App& app, Action& action);    ///< train moice
 void addTaskVerb(CLI::App& app, Action& action);     ///< task show, task check
+void addStudyVerb(CLI::App& app, Action& action);    ///< study
 void addSuiteVerb(CLI::App& app, Action& action);
 void addDbVerb(CLI::App& app, Action& action);
 

@@ -68,6 +68,12 @@ std::string csv(const CurvePlot& plot) {
         }
         for (const auto& [depth, scale] : series.line)
             table.row({series.name, "line", "", number(depth), number(scale)});
+        for (const auto& [kind, values] : {std::pair{"low", &series.low}, std::pair{"high", &series.high}}) {
+            for (std::size_t h = 0; h < values->size(); ++h) {
+                table.row({series.name, kind, number(static_cast<std::int64_t>(h)), number(depthOf(h, values->size())),
+                           number((*values)[h])});
+            }
+        }
     }
     return std::move(table).text();
 }
@@ -96,6 +102,21 @@ std::string csv(const ConvergencePlot& plot) {
         table.row({"candidate", number(generation), number(fitness)});
     }
     if (plot.hasBaseline) table.row({"baseline", "", number(plot.baselineFitness)});
+    return std::move(table).text();
+}
+
+std::string csv(const ProgressPlot& plot) {
+    Table table{"series", "searches", "over", "x", "mean", "low", "high"};
+    for (const auto& series : plot.series) {
+        for (const auto& [over, steps] :
+             {std::pair{"generation", &series.byGeneration}, std::pair{"prompts", &series.byPrompts}}) {
+            for (const auto& step : *steps) {
+                table.row({series.name, number(series.searches), over, number(step.x), number(step.mean),
+                           number(step.low), number(step.high)});
+            }
+        }
+    }
+    if (std::isfinite(plot.baselineFitness)) table.row({"baseline", "", "", "", number(plot.baselineFitness), "", ""});
     return std::move(table).text();
 }
 

@@ -23,6 +23,8 @@ struct CurvePlot {
         std::vector<std::pair<double, double>>
             controlPoints;                            ///< (relative depth, scale); empty when there is no curve
         std::vector<std::pair<double, double>> line;  ///< the curve itself, finely sampled; may be empty
+        /// [L] smallest and largest of several profiles of which `scales` is the mean; empty for one profile.
+        std::vector<double> low = {}, high = {};
     };
     std::vector<Series> series;
     int trainedContext = 0;
@@ -58,6 +60,24 @@ struct ConvergencePlot {
     std::vector<std::pair<int, double>> candidates;  ///< (generation, fitness) of every evaluated candidate
     double baselineFitness = 0.0;
     bool hasBaseline = false;
+};
+
+/// Several searches: the best fitness so far over generations, and over the prompts that it cost.
+struct ProgressPlot {
+    std::string title, subtitle;
+    std::string fitnessLabel;  ///< as in ConvergencePlot
+    struct Step {
+        double x = 0.0;                            ///< generation, or prompts
+        double mean = 0.0, low = 0.0, high = 0.0;  ///< over the searches of a series
+    };
+    struct Series {
+        std::string name;
+        SeriesRole role = SeriesRole::Other;
+        std::int64_t searches = 1;
+        std::vector<Step> byGeneration, byPrompts;
+    };
+    std::vector<Series> series;
+    double baselineFitness = std::numeric_limits<double>::quiet_NaN();  ///< NaN: not known, or not the same for all
 };
 
 /// Attention of the last prompt token, or of all of them, on each record, for each evidence position; the title says
@@ -135,6 +155,6 @@ struct MethodsPlot {
 };
 
 using PlotData = std::variant<CurvePlot, AccuracyPlot, ConvergencePlot, AttentionPlot, DeviationPlot, SensitivityPlot,
-                              MethodsPlot>;
+                              MethodsPlot, ProgressPlot>;
 
 }  // namespace lpes::analysis

@@ -107,4 +107,20 @@ double mcnemarExact(std::int64_t onlyA, std::int64_t onlyB) {
     return std::min(1.0, 2.0 * boost::math::cdf(fair, static_cast<double>(std::min(onlyA, onlyB))));
 }
 
+std::vector<double> holmAdjusted(std::span<const double> pValues) {
+    std::vector<std::size_t> known;
+    for (std::size_t i = 0; i < pValues.size(); ++i) {
+        if (std::isfinite(pValues[i])) known.push_back(i);
+    }
+    std::ranges::stable_sort(known, {}, [&](std::size_t i) { return pValues[i]; });
+    std::vector<double> adjusted(pValues.size(), kNaN);
+    double largest = 0.0;
+    for (std::size_t rank = 0; rank < known.size(); ++rank) {
+        const double one = static_cast<double>(pValues.size() - rank) * pValues[known[rank]];
+        largest = std::min(1.0, std::max(largest, one));
+        adjusted[known[rank]] = largest;
+    }
+    return adjusted;
+}
+
 }  // namespace lpes::analysis

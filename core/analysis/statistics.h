@@ -31,6 +31,11 @@ struct PairedBootstrap {
 /// Exact two-sided McNemar test: `onlyA` items right under A alone, `onlyB` under B alone (binomial, p ≤ 1).
 [[nodiscard]] double mcnemarExact(std::int64_t onlyA, std::int64_t onlyB);
 
+/// Holm's step-down adjustment of several tests' p values (S. Holm, 1979), in their order: the probability that any of
+/// them is found by chance alone stays below the level that an adjusted value is held against. At most 1; NaN stays NaN
+/// and counts as a test.
+[[nodiscard]] std::vector<double> holmAdjusted(std::span<const double> pValues);
+
 [[nodiscard]] double mean(std::span<const double> values);
 
 }  // namespace lpes::analysis

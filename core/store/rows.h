@@ -35,7 +35,7 @@ struct DatasetRow {
 /// What a run is and how it was made: enough to make it again.
 struct RunRow {
     std::int64_t id = 0;
-    std::string kind;  ///< "eval", "search", "compare", "suite", "attn", "deviation"
+    std::string kind;  ///< "eval", "search", "compare", "suite", "study", "attn", "deviation"
     RunState state = RunState::Running;
     std::int64_t modelId = 0, datasetId = 0;
     std::string label;         ///< what the user sees in lists

@@ -4,6 +4,7 @@
 #include "core/analysis/position_accuracy.h"
 #include "core/studies/json_rows.h"
 #include "core/studies/run_view.h"
+#include "core/studies/study_summary.h"
 #include "core/tasks/position.h"
 
 namespace lpes::studies {
@@ -93,6 +94,23 @@ Result<std::vector<Side>> comparedSides(store::StoreReader& store, const RunView
     return sides;
 }
 
+/// The baseline and the levels of a study, whose outcomes are means over their searches.
+Result<std::vector<Side>> studiedSides(store::StoreReader& store, const RunView& view) {
+    const auto study = viewOfStudy(store, view.run);
+    if (!study) return fail(study.error());
+    std::vector<Side> sides;
+    const auto add = [&](const std::string& name, SeriesRole role, const std::vector<analysis::ItemOutcome>& outcomes,
+                         bool graded) {
+        const auto& labels = study->searches.front().positions;
+        sides.push_back(
+            {name, role, positionRows(analysis::accuracyByPosition(outcomes, labels, graded), 0, "report")});
+    };
+    if (!study->searches.empty()) add("baseline", SeriesRole::Baseline, study->searches.front().baseline, false);
+    for (const StudyLevel& level : study->levels)
+        add(level.name, SeriesRole::Other, level.outcomes, level.searches.size() > 1);
+    return sides;
+}
+
 }  // namespace
 
 Result<analysis::PlotData> accuracyPlot(store::StoreReader& store, const RunView& view) {
@@ -103,6 +121,11 @@ Result<analysis::PlotData> accuracyPlot(store::StoreReader& store, const RunView
         sides = searchedSides(store, view);
         if (!sides) return fail(sides.error());
         which = " of the search: the held-out ones come at its end";
+    }
+    if (view.run.kind == "study") {
+        sides = studiedSides(store, view);
+        if (!sides) return fail(sides.error());
+        which = " held out";
     }
     if (isUnderWay(view)) {
         sides = comparedSides(store, view);

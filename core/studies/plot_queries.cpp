@@ -11,6 +11,7 @@
 #include "core/rope/rope_config.h"
 #include "core/studies/run_settings.h"
 #include "core/studies/run_view.h"
+#include "core/studies/study_summary.h"
 
 namespace lpes::studies {
 
@@ -112,12 +113,6 @@ Result<analysis::PlotData> curvePlot(store::StoreReader& store, const RunView& v
     }
     if (plot.series.empty()) return noData(view, "curve", "its method has no scale per layer");
     return plot;
-}
-
-std::string fitnessLabel(const std::string& score) {
-    if (score == "nll") return "mean log-likelihood of the answer (nats per token)";
-    if (score.starts_with("blend")) return fmt::format("accuracy plus weighted log-likelihood ({})", score);
-    return "weighted accuracy";
 }
 
 Result<analysis::PlotData> convergencePlot(store::StoreReader& store, const RunView& view) {
@@ -229,6 +224,11 @@ Result<analysis::PlotData> deviationPlot(store::StoreReader& store, const RunVie
 }
 
 Result<analysis::PlotData> plotOf(store::StoreReader& store, const RunView& view, const std::string& kind) {
+    if (view.run.kind == "study") {
+        if (kind == "curve") return studyCurves(store, view);
+        if (kind == "convergence") return studyConvergence(store, view);
+        if (kind == "methods") return studyScores(store, view);
+    }
     if (kind == "curve") return curvePlot(store, view);
     if (kind == "accuracy") return accuracyPlot(store, view);
     if (kind == "convergence") return convergencePlot(store, view);
@@ -240,6 +240,12 @@ Result<analysis::PlotData> plotOf(store::StoreReader& store, const RunView& view
 }
 
 }  // namespace
+
+std::string fitnessLabel(const std::string& score) {
+    if (score == "nll") return "mean log-likelihood of the answer (nats per token)";
+    if (score.starts_with("blend")) return fmt::format("accuracy plus weighted log-likelihood ({})", score);
+    return "weighted accuracy";
+}
 
 Result<std::vector<Result<analysis::PlotData>>> allPlots(store::StoreReader& store, const store::RunRow& run) {
     auto view = viewOf(store, run);

@@ -108,8 +108,11 @@ Result<std::string> reportHtml(store::StoreReader& store, const store::RunRow& r
     auto kinds = availablePlots(store, run);
     if (!kinds) return fail(kinds.error());
     const json result = parseObject(run.resultJson);
-    auto suite = run.kind == "suite" ? suiteSections(store, run, result) : Result<std::string>(std::string());
-    if (!suite) return fail(suite.error());
+    const bool study = run.kind == "study", whole = study || run.kind == "suite";
+    auto parts = study   ? studySections(store, run)
+                 : whole ? suiteSections(store, run, result)
+                         : Result<std::string>(std::string());
+    if (!parts) return fail(parts.error());
     auto failures = failureSection(store, run);
     if (!failures) return fail(failures.error());
 
@@ -120,8 +123,8 @@ Result<std::string> reportHtml(store::StoreReader& store, const store::RunRow& r
         "<h1>Run {0}: {1}</h1>\n<p class=\"soft\">{3} · {4} · {5}</p>\n",
         run.id, escapeHtml(run.label), kReportStyle, escapeHtml(model->name), escapeHtml(dataset->name),
         formatUtc(run.createdMs));
-    html += verdict(run, result) + *suite;
-    if (run.kind != "suite") {
+    html += verdict(run, result) + *parts;
+    if (!whole) {
         html +=
             overlapWarnings(reportSides(result)) + methodSection(store, run) + findings(result) + heldoutNote(result);
     }

@@ -44,6 +44,9 @@ struct ReportSide {
 [[nodiscard]] Result<std::string> suiteSections(store::StoreReader& store, const store::RunRow& run,
                                                 const nlohmann::json& result);
 
+/// A study of a search: held-out scores of its levels with their tests, its profiles' spread, its searches.
+[[nodiscard]] Result<std::string> studySections(store::StoreReader& store, const store::RunRow& run);
+
 /// What a search found and how.
 [[nodiscard]] std::string profileSection(const nlohmann::json& result);
 [[nodiscard]] std::string generationSection(const nlohmann::json& result);

@@ -7,6 +7,7 @@
 
 #include "core/studies/report_html.h"
 #include "core/studies/report_sections.h"
+#include "core/studies/run_parts.h"
 #include "core/studies/run_view.h"
 #include "core/studies/suite_parts.h"
 
@@ -95,7 +96,7 @@ std::string aboutPart(const json& part) {
 }  // namespace
 
 Result<std::string> suiteSections(store::StoreReader& store, const store::RunRow& run, const json& result) {
-    const auto stored = suiteParts(store, run.id);
+    const auto stored = partsOf(store, run.id, "compare");
     if (!stored) return fail(stored.error());
     const json settings = parseObject(run.settingsJson);
     const auto methods = settingOr<std::vector<std::string>>(settings, "methods", {});

@@ -93,6 +93,10 @@ void readSettings(JsonFields& fields, SearchRunSettings& settings, std::string& 
     fields.read("report_items", settings.reportItems);
     fields.read("finalists", settings.finalists);
     fields.read("analysis_items", settings.analysisItems);
+    fields.read("split_seed", settings.splitSeed);
+    fields.read("resample", settings.resample);
+    fields.read("resamples", settings.resamples);
+    fields.read("part_of", settings.partOf);
     readGuardrail(fields, settings.guardrail);
 }
 
@@ -107,7 +111,11 @@ json plainJson(const SearchRunSettings& settings) {
                   {"select_items", settings.selectItems},
                   {"report_items", optionalJson(settings.reportItems)},
                   {"finalists", settings.finalists},
-                  {"analysis_items", settings.analysisItems}});
+                  {"analysis_items", settings.analysisItems},
+                  {"split_seed", optionalJson(settings.splitSeed)},
+                  {"resample", settings.resample},
+                  {"resamples", settings.resamples},
+                  {"part_of", optionalJson(settings.partOf)}});
     plain.update(toJson(settings.guardrail));
     return plain;
 }

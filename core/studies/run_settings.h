@@ -61,6 +61,10 @@ struct SearchRunSettings {
     int finalists = 6;               ///< distinct candidates that are scored again on the selection split
     GuardrailSettings guardrail;
     int analysisItems = 8;  ///< report items whose attention and deviation are stored at the end; 0: none
+    std::optional<std::uint64_t>
+        splitSeed;                      ///< of the splits; unset: the search's. Searches of a study share their items
+    int resample = 0, resamples = 1;    ///< which of so many sets of search items, from 0 (study resample)
+    std::optional<std::string> partOf;  ///< "RUN/LABEL" of the study that it belongs to
     std::map<std::string, std::string> origins;
 };
 

@@ -90,6 +90,9 @@ struct MethodOutcomes {
 /// Is this a comparison whose result is not there yet, or no longer that of its items?
 [[nodiscard]] bool isUnderWay(const RunView& view);
 
+/// What fitness is in words, with its unit, by the name of its score.
+[[nodiscard]] std::string fitnessLabel(const std::string& score);
+
 /// The methods of a comparison: as its result has them; under way, what the items so far say.
 [[nodiscard]] Result<analysis::PlotData> methodsPlot(store::StoreReader& store, const RunView& view);
 

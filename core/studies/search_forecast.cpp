@@ -43,9 +43,9 @@ std::int64_t heaviestPass(const PromptPlan& plan, bool generates) {
     return heaviest;
 }
 
-StageCost searching(const PreparedSearch& prepared, const Calibration* measured, int first, int last,
-                    const std::vector<std::int64_t>& sizes) {
-    const auto workers = std::int64_t{prepared.settings.compute.workers};
+StageCost searching(const MeasuredSearch& search, int first, int last, const std::vector<std::int64_t>& sizes) {
+    const PromptPlan& plan = search.prepared.searchPlan;
+    const auto workers = std::int64_t{search.prepared.settings.compute.workers};
     StageCost stage;
     stage.stage = first == last ? fmt::format("generation {}", first) : fmt::format("generations {}–{}", first, last);
     std::int64_t rounds = 0;
@@ -54,65 +54,63 @@ StageCost searching(const PreparedSearch& prepared, const Calibration* measured,
         stage.candidates += size;
         rounds += (size + workers - 1) / workers;
     }
-    stage.prompts = stage.candidates * prepared.searchPlan.prompts();
-    stage.tokens = stage.candidates * prepared.searchPlan.tokens();
-    if (!measured) return stage;
-    const double each = planSeconds(prepared.searchPlan, measured->together);
+    stage.prompts = stage.candidates * plan.prompts();
+    stage.tokens = stage.candidates * plan.tokens();
+    const double each = planSeconds(plan, search.measured.together);
     stage.seconds = static_cast<double>(rounds) * each;
-    stage.derivation =
-        fmt::format("{} rounds of {} worker(s), {:.3g} s a candidate ({} passes); {:.3g} s a generation", rounds,
-                    workers, each, prepared.searchPlan.chunks().size(), *stage.seconds / (last - first + 1));
+    stage.derivation = fmt::format("{} rounds of {} worker(s), {:.3g} s a candidate ({} passes); {:.3g} s a generation",
+                                   rounds, workers, each, plan.chunks().size(), stage.seconds / (last - first + 1));
     return stage;
 }
 
 /// The steps of all descents; those side by side share the workers.
-StageCost descending(const PreparedSearch& prepared, const Calibration* measured) {
+StageCost descending(const PreparedSearch& prepared, const Calibration& measured) {
     const search::SearchSettings& search = prepared.settings.search;
     const std::int64_t descents = search::descentsOf(search, 1), workers = prepared.settings.compute.workers;
     const std::int64_t steps = std::int64_t{search.maxGenerations} * search.gradient.steps;
-    StageCost stage{"descents", 0, steps * descents * promptsOfAStep(prepared), 0, {}, {}};
+    const std::int64_t prompts = steps * descents * promptsOfAStep(prepared);
     const std::int64_t asked = std::max<std::int64_t>(1, prepared.searchPlan.prompts());
-    stage.tokens = *stage.prompts * (prepared.searchPlan.tokens() / asked);
-    if (!measured) return stage;
     const double each =
-        static_cast<double>(promptsOfAStep(prepared)) / static_cast<double>(kSlopeCost) * measured->slopeSeconds;
-    stage.seconds = static_cast<double>(steps * ((descents + workers - 1) / workers)) * each;
-    stage.derivation = fmt::format("{} steps of {} descent(s), {:.3g} s a step", steps, descents, each);
-    return stage;
+        static_cast<double>(promptsOfAStep(prepared)) / static_cast<double>(kSlopeCost) * measured.slopeSeconds;
+    return {"descents",
+            0,
+            prompts,
+            prompts * (prepared.searchPlan.tokens() / asked),
+            static_cast<double>(steps * ((descents + workers - 1) / workers)) * each,
+            fmt::format("{} steps of {} descent(s), {:.3g} s a step", steps, descents, each)};
 }
 
 /// Selection and report: one worker asks, the others wait.
-StageCost asking(const std::string& name, const PromptPlan& plan, std::int64_t variants, const Calibration* measured) {
-    StageCost stage{name, variants, variants * plan.prompts(), variants * plan.tokens(), {}, {}};
-    if (!measured) return stage;
-    const double each = planSeconds(plan, measured->alone);
-    stage.seconds = static_cast<double>(variants) * each;
-    stage.derivation =
-        fmt::format("{} variants on one worker, {:.3g} s each ({} passes)", variants, each, plan.chunks().size());
-    return stage;
+StageCost asking(const std::string& name, const PromptPlan& plan, std::int64_t variants, const Calibration& measured) {
+    const double each = planSeconds(plan, measured.alone);
+    return {name,
+            variants,
+            variants * plan.prompts(),
+            variants * plan.tokens(),
+            static_cast<double>(variants) * each,
+            fmt::format("{} variants on one worker, {:.3g} s each ({} passes)", variants, each, plan.chunks().size())};
 }
 
-StageCost probing(const PreparedSearch& prepared, const Calibration* measured) {
+StageCost probing(const PreparedSearch& prepared, const Calibration& measured) {
     const ProbeCounts counts = probeCounts(prepared);
-    StageCost stage{"probes", counts.variants, counts.attention + counts.deviation + kSlopeCost * counts.slopes, 0, {},
-                    {}};
+    const std::int64_t prompts = counts.attention + counts.deviation + kSlopeCost * counts.slopes;
     const std::int64_t asked = std::max<std::int64_t>(1, prepared.reportPlan.prompts());
-    stage.tokens = *stage.prompts * (prepared.reportPlan.tokens() / asked);
-    if (!measured) return stage;
-    stage.seconds = static_cast<double>(counts.attention) * measured->attentionSeconds +
-                    static_cast<double>(counts.deviation) * measured->deviationSeconds +
-                    static_cast<double>(counts.slopes) * measured->slopeSeconds;
-    stage.derivation = fmt::format(
-        "attention of {} prompts, {:.3g} s each; deviation of {}, {:.3g} s each; slopes of {}, {:.3g} s each",
-        counts.attention, measured->attentionSeconds, counts.deviation, measured->deviationSeconds, counts.slopes,
-        measured->slopeSeconds);
-    return stage;
+    return {"probes",
+            counts.variants,
+            prompts,
+            prompts * (prepared.reportPlan.tokens() / asked),
+            static_cast<double>(counts.attention) * measured.attentionSeconds +
+                static_cast<double>(counts.deviation) * measured.deviationSeconds +
+                static_cast<double>(counts.slopes) * measured.slopeSeconds,
+            fmt::format(
+                "attention of {} prompts, {:.3g} s each; deviation of {}, {:.3g} s each; slopes of {}, {:.3g} s each",
+                counts.attention, measured.attentionSeconds, counts.deviation, measured.deviationSeconds, counts.slopes,
+                measured.slopeSeconds)};
 }
 
 json stageJson(const StageCost& stage) {
-    return {
-        {"stage", stage.stage},   {"candidates", stage.candidates},         {"prompts", optionalJson(stage.prompts)},
-        {"tokens", stage.tokens}, {"seconds", optionalJson(stage.seconds)}, {"derivation", stage.derivation}};
+    return {{"stage", stage.stage},   {"candidates", stage.candidates}, {"prompts", optionalJson(stage.prompts)},
+            {"tokens", stage.tokens}, {"seconds", stage.seconds},       {"derivation", stage.derivation}};
 }
 
 json calibrationJson(const Calibration& measured, int workers) {
@@ -128,36 +126,6 @@ json calibrationJson(const Calibration& measured, int workers) {
             {"one_worker", costs(measured.alone)}};
 }
 
-/// The stages' sum; the time limit ends the search before its last stages.
-std::optional<double> secondsOf(const std::vector<StageCost>& stages, std::optional<double> limit) {
-    double searched = 0.0, after = 0.0;
-    for (const StageCost& stage : stages) {
-        if (!stage.seconds) return std::nullopt;
-        const bool limited = stage.stage.starts_with("generation") || stage.stage == "descents";
-        (limited ? searched : after) += *stage.seconds;
-    }
-    return std::min(searched, limit.value_or(searched)) + after;
-}
-
-json forecastJson(json plan, const PreparedSearch& prepared, const Calibration& measured, const LoadedMemory& process) {
-    const std::vector<StageCost> stages = stagesOf(prepared, &measured);
-    std::int64_t prompts = 0, tokens = 0;
-    json list = json::array();
-    for (const StageCost& stage : stages) {
-        prompts += stage.prompts.value_or(0);
-        tokens += stage.tokens;
-        list.push_back(stageJson(stage));
-    }
-    plan["prompts"] = prompts;
-    plan["tokens"] = tokens;
-    plan["stages"] = std::move(list);
-    plan["seconds"] = optionalJson(secondsOf(stages, prepared.settings.search.timeLimitSeconds));
-    plan["memory"] = memoryOf(prepared, process);
-    plan["memory"]["measured_bytes"] = optionalJson(measured.peakBytes);
-    plan["calibration"] = calibrationJson(measured, prepared.settings.compute.workers);
-    return plan;
-}
-
 }  // namespace
 
 std::vector<std::int64_t> generationSizes(const search::SearchSettings& settings, int numLayers) {
@@ -170,56 +138,87 @@ std::vector<std::int64_t> generationSizes(const search::SearchSettings& settings
     return sizes;
 }
 
-std::vector<StageCost> stagesOf(const PreparedSearch& prepared, const Calibration* measured) {
+std::vector<StageCost> stagesOf(const MeasuredSearch& search) {
+    const PreparedSearch& prepared = search.prepared;
     const auto sizes = generationSizes(prepared.settings.search, prepared.bench.model.config().numLayers);
     const auto last = static_cast<int>(sizes.size()) - 1;
     std::vector<StageCost> stages;
-    stages.push_back(searching(prepared, measured, 0, 0, sizes));
-    if (last > 0) stages.push_back(searching(prepared, measured, 1, last, sizes));
+    stages.push_back(searching(search, 0, 0, sizes));
+    if (last > 0) stages.push_back(searching(search, 1, last, sizes));
     if (last > 0 && search::descentsOf(prepared.settings.search, 1) > 0)
-        stages.push_back(descending(prepared, measured));
+        stages.push_back(descending(prepared, search.measured));
     const std::int64_t candidates = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
     const std::int64_t finalists = std::min<std::int64_t>(prepared.settings.finalists, candidates);
-    stages.push_back(asking("selection", prepared.selectPlan, finalists, measured));
-    stages.push_back(asking("report", prepared.reportPlan, 2, measured));
-    if (prepared.settings.analysisItems > 0) stages.push_back(probing(prepared, measured));
+    stages.push_back(asking("selection", prepared.selectPlan, finalists, search.measured));
+    stages.push_back(asking("report", prepared.reportPlan, 2, search.measured));
+    if (prepared.settings.analysisItems > 0) stages.push_back(probing(prepared, search.measured));
     if (!prepared.guardrail.empty()) {
-        StageCost guardrail{"guardrail", 2, 2 * prepared.guardrail.prompts(), 0, {}, {}};
-        if (measured) {
-            guardrail.seconds = 2 * measured->guardrailSeconds;
-            guardrail.derivation =
-                fmt::format("two sides, {:.3g} s each, from a few questions", measured->guardrailSeconds);
-        }
-        stages.push_back(std::move(guardrail));
+        const double each = search.measured.guardrailSeconds;
+        stages.push_back({"guardrail", 2, 2 * prepared.guardrail.prompts(), 0, 2 * each,
+                          fmt::format("two sides, {:.3g} s each, from a few questions", each)});
     }
     return stages;
 }
 
-json memoryOf(const PreparedSearch& prepared, const LoadedMemory& process) {
-    const model::ModelConfig& config = prepared.bench.model.config();
-    const model::ComputeType type = prepared.bench.model.lm->computeType();
-    const bool generates = prepared.bench.pass.generates;
-    std::int64_t heaviest = 1;
-    for (const PromptPlan* plan : {&prepared.searchPlan, &prepared.selectPlan, &prepared.reportPlan}) {
-        heaviest = std::max(heaviest, heaviestPass(*plan, generates));
+ForecastTotals forecastTotals(const MeasuredSearch& search) {
+    ForecastTotals totals;
+    double searched = 0.0, after = 0.0;
+    for (const StageCost& stage : stagesOf(search)) {
+        const bool generation = stage.stage.starts_with("generation");
+        const bool limited = generation || stage.stage == "descents";
+        if (generation) totals.candidates += stage.candidates;
+        totals.prompts += stage.prompts.value_or(0);
+        totals.tokens += stage.tokens;
+        (limited ? searched : after) += stage.seconds;
     }
-    const auto tokens = static_cast<int>(heaviest);
-    const std::int64_t workers = prepared.settings.compute.workers;
-    const std::int64_t cache = model::estimateKvCacheBytes(config, type, tokens);
-    const std::int64_t activations = model::estimateActivationBytes(config, type, tokens) - cache;
-    const std::int64_t weights = model::estimateWeightBytes(config, type);
-    const bool onCpu = prepared.bench.model.lm->device() == "cpu";
-    const std::int64_t loaded = onCpu ? std::max<std::int64_t>(0, process.after - process.before) : weights;
-    return {
-        {"program_bytes", process.before}, {"loaded_bytes", loaded},
-        {"weight_bytes", weights},         {"activation_bytes", workers * activations},
-        {"cache_bytes", workers * cache},  {"total_bytes", process.before + loaded + workers * (activations + cache)}};
+    const std::optional<double> limit = search.prepared.settings.search.timeLimitSeconds;
+    totals.seconds = std::min(searched, limit.value_or(searched)) + after;
+    return totals;
 }
 
-Result<json> forecastSearch(const SearchRunSettings& settings, ProgressObserver& observer, std::stop_token stop) {
+json memoryOf(const MeasuredSearch& search) {
+    const PreparedSearch& prepared = search.prepared;
+    const model::ModelConfig& config = prepared.bench.model.config();
+    const model::ComputeType type = prepared.bench.model.lm->computeType();
+    std::int64_t heaviest = 1;
+    for (const PromptPlan* plan : {&prepared.searchPlan, &prepared.selectPlan, &prepared.reportPlan})
+        heaviest = std::max(heaviest, heaviestPass(*plan, prepared.bench.pass.generates));
+    const auto tokens = static_cast<int>(heaviest);
+    const std::int64_t workers = prepared.settings.compute.workers;
+    const std::int64_t cache = workers * model::estimateKvCacheBytes(config, type, tokens);
+    const std::int64_t activations = workers * model::estimateActivationBytes(config, type, tokens) - cache;
+    const std::int64_t weights = model::estimateWeightBytes(config, type);
+    const LoadedMemory& process = search.process;
+    const bool onCpu = prepared.bench.model.lm->device() == "cpu";
+    const std::int64_t loaded = onCpu ? std::max<std::int64_t>(0, process.after - process.before) : weights;
+    return {{"program_bytes", process.before},
+            {"loaded_bytes", loaded},
+            {"weight_bytes", weights},
+            {"activation_bytes", activations},
+            {"cache_bytes", cache},
+            {"total_bytes", process.before + loaded + activations + cache},
+            {"measured_bytes", optionalJson(search.measured.peakBytes)}};
+}
+
+json forecastJson(const MeasuredSearch& search) {
+    const ForecastTotals totals = forecastTotals(search);
+    json forecast = search.plan, stages = json::array();
+    for (const StageCost& stage : stagesOf(search)) stages.push_back(stageJson(stage));
+    forecast.update({{"candidates", totals.candidates},
+                     {"prompts", totals.prompts},
+                     {"tokens", totals.tokens},
+                     {"seconds", totals.seconds},
+                     {"stages", std::move(stages)},
+                     {"memory", memoryOf(search)},
+                     {"calibration", calibrationJson(search.measured, search.prepared.settings.compute.workers)},
+                     {"paper", paperForecast()}});
+    return forecast;
+}
+
+Result<MeasuredSearch> measureSearch(const SearchRunSettings& settings, ProgressObserver& observer,
+                                     std::stop_token stop) {
     auto plan = planSearch(settings);
     if (!plan) return fail(plan.error());
-    (*plan)["paper"] = paperForecast();
     releaseFreedMemory();
     const bool peakKnown = resetPeakResident();
     LoadedMemory process{residentBytes().value_or(0), 0};
@@ -230,13 +229,19 @@ Result<json> forecastSearch(const SearchRunSettings& settings, ProgressObserver&
         auto measured = calibrate(*prepared, observer, stop);
         if (!measured) return fail(measured.error());
         if (!peakKnown) measured->peakBytes.reset();
-        return forecastJson(std::move(*plan), *prepared, *measured, process);
+        return MeasuredSearch{std::move(*plan), std::move(*prepared), std::move(*measured), process};
     } catch (const std::bad_alloc&) {
         return fail(ErrorCode::OutOfMemory,
                     "there is not enough memory for a calibration; use fewer workers or a smaller batch");
     } catch (const std::exception& error) {
         return fail(ErrorCode::Failed, "the calibration failed unexpectedly; please report this", error.what());
     }
+}
+
+Result<json> forecastSearch(const SearchRunSettings& settings, ProgressObserver& observer, std::stop_token stop) {
+    const auto measured = measureSearch(settings, observer, stop);
+    if (!measured) return fail(measured.error());
+    return forecastJson(*measured);
 }
 
 }  // namespace lpes::studies

@@ -36,7 +36,7 @@ Result<std::vector<double>> resolveWeights(const std::vector<double>& weights, s
 }  // namespace
 
 std::int64_t itemsNeeded(const SearchRunSettings& settings) {
-    return std::int64_t{settings.searchItems} + settings.selectItems +
+    return std::int64_t{settings.searchItems} * settings.resamples + settings.selectItems +
            settings.reportItems.value_or(kDefaultReportItems);
 }
 
@@ -128,8 +128,7 @@ Result<SearchOutline> outlineSearch(const SearchRunSettings& settings, const std
     if (stored) {
         plan.splits = *stored;
     } else {
-        auto splits = tasks::makeSplits(bench->task.ids(), bench->task.info().name, settings.searchItems,
-                                        settings.selectItems, settings.reportItems, settings.search.seed);
+        auto splits = makeSearchSplits(settings, bench->task);
         if (!splits) return fail(splits.error());
         plan.splits = std::move(*splits);
     }
@@ -164,6 +163,17 @@ Result<PreparedSearch> prepareSearch(const SearchRunSettings& settings, const st
     PreparedSearch prepared{std::move(outline->plan), std::move(*bench)};
     storeResolved(prepared.settings.compute, prepared.settings.task, prepared.bench);
     return prepared;
+}
+
+Result<tasks::Splits> makeSearchSplits(const SearchRunSettings& settings, const PreparedTask& task) {
+    const std::uint64_t seed = settings.splitSeed.value_or(settings.search.seed);
+    if (settings.resamples == 1) {
+        return tasks::makeSplits(task.ids(), task.info().name, settings.searchItems, settings.selectItems,
+                                 settings.reportItems, seed);
+    }
+    return tasks::makeResampledSplits(task.ids(), task.info().name, settings.searchItems, settings.selectItems,
+                                      settings.reportItems.value_or(kDefaultReportItems), seed, settings.resample,
+                                      settings.resamples);
 }
 
 Result<void> writeSplits(store::StoreWriter& store, std::int64_t runId, const tasks::Splits& splits) {

@@ -80,6 +80,8 @@ struct ProbeCounts {
                                                    ProgressObserver& observer, std::stop_token stop,
                                                    const LoadedModel* loaded = nullptr);
 
+/// The splits that the settings ask for: by their split seed, and of a resample its own search items.
+[[nodiscard]] Result<tasks::Splits> makeSearchSplits(const SearchRunSettings& settings, const PreparedTask& task);
 [[nodiscard]] Result<void> writeSplits(store::StoreWriter& store, std::int64_t runId, const tasks::Splits& splits);
 /// Nothing when the run was killed before its splits were written.
 [[nodiscard]] Result<std::optional<tasks::Splits>> readSplits(store::StoreReader& reader, std::int64_t runId);

@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
-#include <mutex>
 
 #include "core/base/checksum.h"
-#include "core/base/clock.h"
 #include "core/studies/json_rows.h"
 #include "core/studies/resuming.h"
+#include "core/studies/run_parts.h"
 #include "core/studies/run_session.h"
 #include "core/studies/suite_parts.h"
 
@@ -19,55 +18,6 @@ namespace lpes::studies {
 namespace {
 
 using nlohmann::json;
-
-/// A benchmark's progress as a part of the suite's, and the suite's own heartbeat. thread-safe.
-class PartObserver final : public ProgressObserver {
-  public:
-    PartObserver(ProgressObserver& whole, store::StoreWriter& store, std::int64_t runId, std::size_t parts,
-                 double elapsedBefore)
-        : m_whole(whole),
-          m_store(store),
-          m_runId(runId),
-          m_parts(parts),
-          m_before(elapsedBefore),
-          m_start(steadySeconds()) {}
-
-    void begin(std::size_t part, const std::string& label) {
-        const std::lock_guard lock(m_mutex);
-        m_part = part;
-        m_label = label;
-    }
-    void progressed(const Progress& progress) override {
-        const std::lock_guard lock(m_mutex);
-        Progress own = progress;
-        own.stage = fmt::format("{} ({} of {}): {}", m_label, m_part + 1, m_parts, progress.stage);
-        // The benchmarks behind this one are expected to take what the ones so far took on average.
-        const double now = steadySeconds();
-        if (progress.etaSeconds >= 0.0) {
-            const double all = now - m_start + progress.etaSeconds;
-            const auto done = static_cast<double>(m_part + 1);
-            own.etaSeconds = progress.etaSeconds + all / done * (static_cast<double>(m_parts) - done);
-        }
-        m_whole.progressed(own);
-        if (now - m_lastHeartbeat < 1.0) return;
-        m_lastHeartbeat = now;
-        // A heartbeat that fails shows in the benchmark's own.
-        (void)m_store.heartbeat(m_runId, m_before + now - m_start);
-    }
-    void warned(const std::string& message) override { m_whole.warned(message); }
-    [[nodiscard]] double elapsed() const { return m_before + steadySeconds() - m_start; }
-
-  private:
-    ProgressObserver& m_whole;
-    store::StoreWriter& m_store;
-    const std::int64_t m_runId;
-    const std::size_t m_parts;
-    const double m_before, m_start;
-    std::mutex m_mutex;
-    std::size_t m_part = 0;
-    std::string m_label;
-    double m_lastHeartbeat = 0.0;
-};
 
 /// `guarded`: a benchmark before it has measured what methods do to short contexts, which does not depend on it.
 CompareSettings partSettings(const SuiteSettings& suite, const SuiteBenchmark& benchmark, std::int64_t runId,
@@ -80,7 +30,7 @@ CompareSettings partSettings(const SuiteSettings& suite, const SuiteBenchmark& b
     settings.seed = suite.seed;
     settings.guardrail = suite.guardrail;
     if (guarded) settings.guardrail.items = 0;
-    settings.partOf = suitePartName(runId, benchmark.label);
+    settings.partOf = partName(runId, benchmark.label);
     settings.origins = suite.origins;
     return settings;
 }
@@ -109,41 +59,23 @@ class Suite {
         : m_settings(settings), m_model(model), m_runId(runId), m_store(store), m_observer(observer) {}
 
     Result<StudyOutcome> run(const std::stop_token& stop) {
+        std::vector<std::string> labels;
+        for (const SuiteBenchmark& benchmark : m_settings.benchmarks) labels.push_back(benchmark.label);
+        auto run = runParts(labels, m_observer, [&](std::size_t i) { return runPart(m_settings.benchmarks[i], stop); });
+        if (!run) return fail(run.error());
         json parts = json::array();
-        std::size_t failed = 0;
-        std::optional<Error> last;
-        bool stopped = false;
-        for (std::size_t i = 0; i < m_settings.benchmarks.size() && !stopped; ++i) {
+        for (std::size_t i = 0; i < run->parts.size(); ++i) {
+            auto& [label, part] = run->parts[i];
             const SuiteBenchmark& benchmark = m_settings.benchmarks[i];
-            m_observer.begin(i, benchmark.label);
-            auto outcome = runPart(benchmark, stop);
-            if (!outcome) {
-                if (outcome.error().code == ErrorCode::Database) return fail(outcome.error());
-                if (model::wasStopped(outcome.error())) {
-                    stopped = true;
-                    break;
-                }
-                ++failed;
-                m_observer.warned(fmt::format("{}: {}", benchmark.label, outcome.error().text()));
-                parts.push_back(failedPart(benchmark, outcome.error()));
-                last = outcome.error();
-                continue;
-            }
-            stopped = outcome->stoppedEarly;
-            m_guarded = m_guarded || hasGuardrail(outcome->result);
-            parts.push_back(partJson(benchmark, std::move(outcome->result)));
+            parts.push_back(part ? partJson(benchmark, std::move(part->result)) : failedPart(benchmark, part.error()));
         }
-        if (last && failed == m_settings.benchmarks.size()) return fail(*last);
-        // Left open for the benchmarks that failed: resuming tries them again.
-        StudyOutcome outcome{m_runId, stopped || failed > 0, {}, stopped ? 0 : static_cast<int>(failed)};
+        StudyOutcome outcome = run->outcome(m_runId);
         outcome.result = {{"run_id", m_runId},
-                          {"state", stopped || failed > 0 ? "stopped" : "finished"},
-                          {"end_reason", stopped      ? "stopped"
-                                         : failed > 0 ? "failed benchmarks"
-                                                      : "complete"},
+                          {"state", run->state()},
+                          {"end_reason", run->endReason("failed benchmarks")},
                           {"suite", m_settings.name},
                           {"model", m_settings.compute.model},
-                          {"failed", failed},
+                          {"failed", run->failed},
                           {"table", suiteTableJson(m_settings.methods, parts)},
                           {"benchmarks", std::move(parts)},
                           {"seconds", m_observer.elapsed()},
@@ -153,17 +85,15 @@ class Suite {
 
   private:
     Result<StudyOutcome> runPart(const SuiteBenchmark& benchmark, const std::stop_token& stop) {
-        auto stored = suiteParts(m_store.reader(), m_runId);
-        if (!stored) return fail(stored.error());
-        const auto part = stored->find(benchmark.label);
-        if (part != stored->end() && part->second.state == store::RunState::Finished) {
-            const json result = json::parse(part->second.resultJson, nullptr, false);
-            if (result.is_object()) return StudyOutcome{part->second.id, false, result};
-        } else if (part != stored->end()) {
-            return resumeComparison(part->second.id, m_store, m_observer, stop, &m_model);
-        }
-        return runComparison(partSettings(m_settings, benchmark, m_runId, m_guarded), m_store, m_observer, stop,
-                             &m_model);
+        auto outcome = takeUpPart(
+            m_store.reader(), m_runId, benchmark.label, "compare",
+            [&](std::int64_t id) { return resumeComparison(id, m_store, m_observer, stop, &m_model); },
+            [&] {
+                return runComparison(partSettings(m_settings, benchmark, m_runId, m_guarded), m_store, m_observer, stop,
+                                     &m_model);
+            });
+        m_guarded = m_guarded || (outcome && hasGuardrail(outcome->result));
+        return outcome;
     }
 
     const SuiteSettings& m_settings;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/base/random.h"
 
 namespace lpes::tasks {
@@ -34,6 +36,31 @@ Result<Splits> makeSplits(std::vector<std::string> ids, const std::string& name,
     splits.search.assign(ids.begin(), selectBegin);
     splits.select.assign(selectBegin, reportBegin);
     splits.report.assign(reportBegin, reportCount ? reportBegin + *reportCount : ids.end());
+    return splits;
+}
+
+Result<Splits> makeResampledSplits(std::vector<std::string> ids, const std::string& name, int searchCount,
+                                   int selectCount, int reportCount, std::uint64_t seed, int index, int count) {
+    const auto available = static_cast<std::int64_t>(ids.size());
+    auto splits = makeSplits(std::move(ids), name,
+                             static_cast<int>(std::max<std::int64_t>(0, available - selectCount - reportCount)),
+                             selectCount, reportCount, seed);
+    if (!splits) return splits;
+    std::vector<std::string> pool = std::move(splits->search);
+    const auto size = static_cast<std::size_t>(searchCount);
+    if (searchCount < 1 || count < 1 || index < 0 || index >= count || pool.size() <= size) {
+        return fail(ErrorCode::Usage,
+                    fmt::format("'{}' leaves {} items beside {} selection and {} report items, from which {} different "
+                                "sets of {} search items cannot be drawn; ask for fewer or take more items",
+                                name, pool.size(), selectCount, reportCount, count, searchCount));
+    }
+    if (pool.size() < size * static_cast<std::size_t>(count)) {
+        RandomStream random(seed, kStreamSplits, static_cast<std::uint32_t>(index) + 1);
+        random.shuffle(pool);
+        index = 0;
+    }
+    const auto begin = pool.begin() + static_cast<std::ptrdiff_t>(size) * index;
+    splits->search.assign(begin, begin + searchCount);
     return splits;
 }
 

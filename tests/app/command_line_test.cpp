@@ -78,7 +78,7 @@ TEST(CommandLine, UnknownVerbAndOptionAreUsageErrorsByName) {
 }
 
 TEST(CommandLine, VerbsThatThisVersionLacksAreRefusedByName) {
-    for (const char* verb : {"study", "lens", "rope", "transfer", "doctor"}) {
+    for (const char* verb : {"lens", "rope", "transfer", "doctor"}) {
         const Finished done = run({verb, "--model", "demo"});
         EXPECT_EQ(done.code, 4) << verb;
         EXPECT_THAT(done.err, HasSubstr(std::string("'") + verb + "' is not available in this version"));

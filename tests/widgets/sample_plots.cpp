@@ -53,6 +53,22 @@ analysis::ConvergencePlot convergencePlot() {
     return plot;
 }
 
+analysis::ProgressPlot progressPlot() {
+    analysis::ProgressPlot plot{
+        "Best fitness so far", subtitle(), "mean log-likelihood of the answer (nats per token)", {}, -1.68};
+    for (const auto& [name, gain] :
+         {std::pair{"genetic", 0.05}, std::pair{"random", 0.02}, std::pair{"cma-es", 0.04}}) {
+        analysis::ProgressPlot::Series series{name, SeriesRole::Other, 3, {}, {}};
+        for (int g = 0; g < 8; ++g) {
+            const double best = -1.62 + gain * std::sqrt(g);
+            series.byGeneration.push_back({static_cast<double>(g), best, best - 0.01, best + 0.015});
+            series.byPrompts.push_back({384.0 + 192.0 * g, best, best - 0.01, best + 0.015});
+        }
+        plot.series.push_back(std::move(series));
+    }
+    return plot;
+}
+
 analysis::AttentionPlot attentionPlot() {
     analysis::AttentionPlot plot{"Attention on each record", subtitle(), {}};
     constexpr int kRecords = 20;
@@ -168,13 +184,13 @@ analysis::AccuracyPlot methodsAccuracyPlot(std::size_t count) {
 
 std::vector<analysis::PlotData> allPlots() {
     return {curvePlot(),     accuracyPlot(),    convergencePlot(), attentionPlot(),
-            deviationPlot(), sensitivityPlot(), methodsPlot()};
+            deviationPlot(), sensitivityPlot(), methodsPlot(),     progressPlot()};
 }
 
 std::vector<analysis::PlotData> emptyPlots() {
     return {analysis::CurvePlot{},     analysis::AccuracyPlot{},  analysis::ConvergencePlot{},
             analysis::AttentionPlot{}, analysis::DeviationPlot{}, analysis::SensitivityPlot{},
-            analysis::MethodsPlot{}};
+            analysis::MethodsPlot{},   analysis::ProgressPlot{}};
 }
 
 std::vector<analysis::PlotData> brokenPlots() {
@@ -213,12 +229,17 @@ std::vector<analysis::PlotData> brokenPlots() {
     methods.methods[1].nllDifference = {};
     methods.methods[2].timeRatio = {kInf, kNaN, kNaN};
     methods.methods[3].peakBytes = kNaN;
-    return {curve, accuracy, convergence, attention, deviation, methods};
+    auto progress = progressPlot();
+    progress.series[0].byGeneration[2] = {2.0, kNaN, -kInf, kInf};
+    progress.series[1].byPrompts.clear();
+    progress.series[2].byPrompts[3].low = -kInf;
+    progress.baselineFitness = kNaN;
+    return {curve, accuracy, convergence, attention, deviation, methods, progress};
 }
 
 std::string kindOf(const analysis::PlotData& data) {
     constexpr const char* kNames[] = {"curve",     "accuracy",    "convergence", "attention",
-                                      "deviation", "sensitivity", "methods"};
+                                      "deviation", "sensitivity", "methods",     "progress"};
     return kNames[data.index()];
 }
 

@@ -14,6 +14,7 @@ namespace lpes::test {
 [[nodiscard]] analysis::CurvePlot curvePlot();
 [[nodiscard]] analysis::AccuracyPlot accuracyPlot();
 [[nodiscard]] analysis::ConvergencePlot convergencePlot();
+[[nodiscard]] analysis::ProgressPlot progressPlot();
 [[nodiscard]] analysis::AttentionPlot attentionPlot();
 [[nodiscard]] analysis::DeviationPlot deviationPlot();
 [[nodiscard]] analysis::SensitivityPlot sensitivityPlot();

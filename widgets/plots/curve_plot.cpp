@@ -92,6 +92,16 @@ void drawSeries(PlotBuilder& build, QCPAxisRect* panel, const CurvePlot::Series&
                               QStringLiteral(" · s = ") % shortNumber(series.scales[layer]) %
                               QStringLiteral(" · positions ÷ ") % shortNumber(series.scales[layer])));
     }
+    if (!series.low.empty()) {
+        Points low, high;
+        for (std::size_t layer = 0; layer < series.low.size(); ++layer) {
+            low.emplace_back(static_cast<double>(layer), series.low[layer]);
+            high.emplace_back(static_cast<double>(layer), series.high[layer]);
+        }
+        QColor fill = style.color;
+        fill.setAlphaF(theme.dark ? 0.28F : 0.18F);
+        build.band(panel, low, high, fill);
+    }
     if (!polygon.empty()) {
         QColor faint = style.color;
         faint.setAlphaF(0.75);
@@ -125,17 +135,20 @@ void buildCurve(PlotBuilder& build, const CurvePlot& data) {
     const std::size_t layers = layerCount(data);
     Extent scales;
     for (const CurvePlot::Series& series : data.series) {
-        for (const double scale : series.scales) scales.add(scale);
+        for (const std::vector<double>* values : {&series.scales, &series.low, &series.high}) {
+            for (const double scale : *values) scales.add(scale);
+        }
     }
     if (scales.empty()) return build.empty(QStringLiteral("no layer has a scale"));
     scales.add(1.0);
     scales.add(data.scaleMin);
     scales.add(data.scaleMax);
-    bool polygon = false;
+    bool polygon = false, banded = false;
     for (const CurvePlot::Series& series : data.series) {
         for (const auto& [depth, scale] : series.controlPoints) scales.add(scale);
         for (const auto& [depth, scale] : series.line) scales.add(scale);
         polygon = polygon || !series.controlPoints.empty();
+        banded = banded || !series.low.empty();
     }
 
     const Theme& theme = build.theme();
@@ -167,6 +180,7 @@ void buildCurve(PlotBuilder& build, const CurvePlot& data) {
                      QCPScatterStyle(QCPScatterStyle::ssSquare, QPen(theme.mutedText, theme.axisWidth * 1.3),
                                      QBrush(theme.background), theme.markerSize + 2.0));
     }
+    if (banded) build.legendPatch(QStringLiteral("bands: smallest to largest"), QColor(128, 128, 128, 90));
     build.legend(QStringLiteral("s = 1: unchanged"), QPen(theme.mutedText, theme.axisWidth * 1.2));
     build.legendPatch(QString(QStringLiteral("not allowed: outside ") % shortNumber(data.scaleMin) %
                               QStringLiteral(" to ") % shortNumber(data.scaleMax)),

@@ -139,6 +139,7 @@ class PlotBuilder {
 void buildCurve(PlotBuilder& build, const analysis::CurvePlot& data);
 void buildAccuracy(PlotBuilder& build, const analysis::AccuracyPlot& data);
 void buildConvergence(PlotBuilder& build, const analysis::ConvergencePlot& data);
+void buildProgress(PlotBuilder& build, const analysis::ProgressPlot& data);
 void buildAttention(PlotBuilder& build, const analysis::AttentionPlot& data);
 void buildDeviation(PlotBuilder& build, const analysis::DeviationPlot& data);
 void buildSensitivity(PlotBuilder& build, const analysis::SensitivityPlot& data);

@@ -16,6 +16,7 @@ void build(PlotBuilder& builder, const analysis::PlotData& data) {
         void operator()(const analysis::CurvePlot& plot) const { buildCurve(to, plot); }
         void operator()(const analysis::AccuracyPlot& plot) const { buildAccuracy(to, plot); }
         void operator()(const analysis::ConvergencePlot& plot) const { buildConvergence(to, plot); }
+        void operator()(const analysis::ProgressPlot& plot) const { buildProgress(to, plot); }
         void operator()(const analysis::AttentionPlot& plot) const { buildAttention(to, plot); }
         void operator()(const analysis::DeviationPlot& plot) const { buildDeviation(to, plot); }
         void operator()(const analysis::SensitivityPlot& plot) const { buildSensitivity(to, plot); }

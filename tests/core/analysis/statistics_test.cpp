@@ -177,5 +177,18 @@ TEST(Mean, OfNothingIsZero) {
     EXPECT_EQ(mean(std::vector<double>{1.0, 2.0, 6.0}), 3.0);
 }
 
+// R: p.adjust(c(0.01, 0.04, 0.03, 0.005), "holm") is 0.03 0.06 0.06 0.02.
+TEST(Statistics, HolmsAdjustmentStepsDown) {
+    const std::vector<double> adjusted = holmAdjusted(std::vector<double>{0.01, 0.04, 0.03, 0.005});
+    const std::vector<double> expected{0.03, 0.06, 0.06, 0.02};
+    ASSERT_EQ(adjusted.size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(adjusted[i], expected[i], 1e-15) << i;
+    EXPECT_EQ(holmAdjusted(std::vector<double>{0.7, 0.9}), (std::vector<double>{1.0, 1.0}));
+    EXPECT_TRUE(holmAdjusted(std::vector<double>{}).empty());
+    const auto gap = holmAdjusted(std::vector<double>{std::numeric_limits<double>::quiet_NaN(), 0.01});
+    EXPECT_TRUE(std::isnan(gap[0]));
+    EXPECT_NEAR(gap[1], 0.02, 1e-15);
+}
+
 }  // namespace
 }  // namespace lpes::analysis

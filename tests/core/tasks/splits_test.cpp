@@ -74,5 +74,47 @@ TEST(Splits, NameTheNumbersWhenItemsAreTooFew) {
     EXPECT_FALSE(makeSplits(data, "numbers", 5, 5, -1, 7));
 }
 
+TEST(ResampledSplits, ShareWhatIsHeldOutAndTakeDisjointSearchItemsWhereThereAreEnough) {
+    const auto data = dataSet(30);
+    std::set<std::string> seen;
+    const auto first = makeResampledSplits(data, "numbers", 6, 5, 7, 3, 0, 3).value();
+    for (int index = 0; index < 3; ++index) {
+        const auto splits = makeResampledSplits(data, "numbers", 6, 5, 7, 3, index, 3).value();
+        EXPECT_EQ(splits.select, first.select);
+        EXPECT_EQ(splits.report, first.report);
+        EXPECT_EQ(splits.search.size(), 6u);
+        for (const std::string& id : splits.search) EXPECT_TRUE(seen.insert(id).second) << id;
+    }
+    for (const auto* heldOut : {&first.select, &first.report}) {
+        for (const std::string& id : *heldOut) EXPECT_FALSE(seen.contains(id)) << id;
+    }
+}
+
+TEST(ResampledSplits, DrawFromASmallPoolWithoutReplacement) {
+    const auto data = dataSet(20);
+    std::set<std::vector<std::string>> sets;
+    for (int index = 0; index < 4; ++index) {
+        const auto splits = makeResampledSplits(data, "numbers", 6, 5, 7, 3, index, 4).value();
+        const std::set<std::string> distinct(splits.search.begin(), splits.search.end());
+        EXPECT_EQ(distinct.size(), 6u);
+        for (const std::string& id : splits.select) EXPECT_FALSE(distinct.contains(id));
+        for (const std::string& id : splits.report) EXPECT_FALSE(distinct.contains(id));
+        sets.insert({distinct.begin(), distinct.end()});
+        EXPECT_EQ(splits.search, makeResampledSplits(data, "numbers", 6, 5, 7, 3, index, 4).value().search);
+    }
+    EXPECT_GT(sets.size(), 1u);
+}
+
+TEST(ResampledSplits, NeedMoreItemsThanOneSetHas) {
+    for (const int items : {18, 12, 5}) {
+        const auto splits = makeResampledSplits(dataSet(items), "numbers", 6, 5, 7, 3, 0, 4);
+        ASSERT_FALSE(splits) << items;
+        EXPECT_EQ(splits.error().code, ErrorCode::Usage);
+        EXPECT_THAT(splits.error().message, HasSubstr("'numbers'"));
+    }
+    EXPECT_TRUE(makeResampledSplits(dataSet(19), "numbers", 6, 5, 7, 3, 0, 4));
+    EXPECT_FALSE(makeResampledSplits(dataSet(90), "numbers", 6, 5, 7, 3, 4, 4)) << "there is no fifth of four";
+}
+
 }  // namespace
 }  // namespace lpes::tasks

@@ -1,0 +1,107 @@
+#include <fmt/format.h>
+
+#include "app/cli/output.h"
+#include "app/cli/result_text.h"
+
+namespace lpes::cli {
+
+namespace {
+
+using nlohmann::json;
+
+std::string withSd(const json& row, const char* mean, const char* sd, int decimals) {
+    const std::string value = formatNumber(row.at(mean), decimals);
+    return row.at(sd).is_number() ? value + " ± " + formatNumber(row.at(sd), decimals) : value;
+}
+
+std::string interval(const json& row) {
+    return fmt::format("{} ({} – {})", formatNumber(row.at("nll_difference"), 4), formatNumber(row.at("nll_low"), 4),
+                       formatNumber(row.at("nll_high"), 4));
+}
+
+std::string levelsTable(const json& result) {
+    Table table({"held out", "searches", "accuracy", "gap", "answer NLL", "to the baseline (95 %)", "p", "p, Holm"});
+    if (const json& baseline = result.at("baseline"); baseline.is_object()) {
+        table.add({"baseline", "", formatNumber(baseline.at("mean_accuracy"), 3), formatNumber(baseline.at("gap"), 3),
+                   formatNumber(baseline.at("answer_nll"), 4), "", "", ""});
+    }
+    for (const json& level : result.at("levels")) {
+        table.add({level.at("level"), level.at("searches").dump(), withSd(level, "mean_accuracy", "accuracy_sd", 3),
+                   formatNumber(level.at("gap"), 3), withSd(level, "answer_nll", "nll_sd", 4), interval(level),
+                   formatNumber(level.at("p_value"), 4), formatNumber(level.at("p_holm"), 4)});
+    }
+    return table.text();
+}
+
+std::string pairsTable(const json& pairs) {
+    if (pairs.empty()) return {};
+    Table table({"against each other", "answer NLL, second − first (95 %)", "p", "p, Holm"});
+    for (const json& pair : pairs) {
+        table.add({fmt::format("{} / {}", pair.at("a").get<std::string>(), pair.at("b").get<std::string>()),
+                   interval(pair), formatNumber(pair.at("p_value"), 4), formatNumber(pair.at("p_holm"), 4)});
+    }
+    return "\n" + table.text();
+}
+
+std::string profilesText(const json& result) {
+    std::string text;
+    for (const json& profile : result.at("profiles")) {
+        text += fmt::format("\nProfiles, {}: {} differ by {} per scale on average (mean |Δs|), correlation {}\n",
+                            profile.at("level").get<std::string>(), profile.at("searches").dump(),
+                            formatNumber(profile.at("mean_abs_difference"), 4),
+                            formatNumber(profile.at("mean_correlation"), 3));
+        std::string means, sds;
+        for (const json& value : profile.at("mean")) means += " " + formatNumber(value, 2);
+        for (const json& value : profile.at("stddev")) sds += " " + formatNumber(value, 2);
+        text += "  mean " + means + "\n  sd   " + sds + "\n";
+    }
+    if (result.at("shared_items").is_number()) {
+        text += fmt::format("Two searches share {} % of their search items on average.\n",
+                            formatNumber(100.0 * result.at("shared_items").get<double>(), 0));
+    }
+    return text;
+}
+
+std::string searchesTable(const json& searches) {
+    Table table({"search", "state", "run", "evaluations", "prompts", "s", "fitness", "held-out accuracy", "NLL"});
+    const auto plain = [](const json& row, const char* key) {
+        return row.contains(key) && !row.at(key).is_null() ? row.at(key).dump() : std::string("–");
+    };
+    for (const json& search : searches) {
+        const auto number = [&](const char* key, int decimals) {
+            return formatNumber(search.value(key, json()), decimals);
+        };
+        table.add({search.at("label"), search.at("state"), plain(search, "run_id"), plain(search, "evaluations"),
+                   plain(search, "prompts"), number("seconds", 1), number("fitness", 4), number("mean_accuracy", 3),
+                   number("answer_nll", 4)});
+    }
+    return "\n" + table.text();
+}
+
+}  // namespace
+
+std::string studyText(const json& result) {
+    std::string text = fmt::format("Run {}: study {}, {}, {}\n\n", result.at("run_id").dump(),
+                                   result.value("study", ""), result.value("model", ""), result.value("state", ""));
+    if (!result.contains("searches")) return text;
+    if (!result.at("levels").empty()) text += levelsTable(result);
+    text += pairsTable(result.at("pairs")) + profilesText(result) + searchesTable(result.at("searches"));
+    for (const json& search : result.at("searches")) {
+        if (search.contains("error"))
+            text += fmt::format("{} failed: {}\n", search.value("label", ""), search.value("error", ""));
+    }
+    return text;
+}
+
+std::string studyForecastText(const json& forecast) {
+    Table table({"search, at most", "candidates", "prompts", "s"});
+    for (const json& search : forecast.at("searches")) {
+        table.add({search.at("label"), search.at("candidates").dump(), search.at("prompts").dump(),
+                   formatNumber(search.at("seconds"), 1)});
+    }
+    table.add({"together", forecast.at("candidates").dump(), forecast.at("prompts").dump(),
+               formatNumber(forecast.at("seconds"), 1)});
+    return table.text() + "\nThe first search:\n" + forecastText(forecast);
+}
+
+}  // namespace lpes::cli
