@@ -18,12 +18,12 @@ struct Kept {
     std::optional<studies::PromptMaker> maker;
 };
 
-Result<void> open(const PromptOrder& order, Kept& kept) {
+Result<void> open(const PromptOrder& order, Kept& kept, const std::stop_token& end) {
     const std::string key = studies::toJson(order.task).dump() + std::to_string(order.items);
     if (kept.maker && kept.model == order.model && kept.key == key) return {};
     kept.maker.reset();
     auto prepared =
-        studies::prepareTask(order.task, order.items, &order.model->model.tokenizer(), studies::Purpose::Shown);
+        studies::prepareTask(order.task, order.items, &order.model->model.tokenizer(), studies::Purpose::Shown, end);
     if (!prepared) return fail(prepared.error());
     kept.model = order.model;
     kept.key = key;
@@ -31,8 +31,8 @@ Result<void> open(const PromptOrder& order, Kept& kept) {
     return {};
 }
 
-Result<widgets::PromptFacts> make(const PromptOrder& order, Kept& kept) {
-    if (auto opened = open(order, kept); !opened) return fail(opened.error());
+Result<widgets::PromptFacts> make(const PromptOrder& order, Kept& kept, const std::stop_token& end) {
+    if (auto opened = open(order, kept, end); !opened) return fail(opened.error());
     const studies::PreparedTask& task = kept.maker->task();
     const std::int64_t items = task.benchmark->size();
     const std::string item = order.id.value_or(
@@ -80,7 +80,7 @@ void PromptJob::work(const std::stop_token& end) {
             if (end.stop_requested()) return;
             std::tie(ticket, order) = std::move(*std::exchange(m_order, std::nullopt));
         }
-        auto facts = guardedJob([&] { return make(order, kept); });
+        auto facts = guardedJob([&] { return make(order, kept, end); });
         QMetaObject::invokeMethod(
             this,
             [this, ticket, facts = std::move(facts)] {

@@ -36,7 +36,7 @@ class PromptJob : public QObject {
     Q_OBJECT
   public:
     explicit PromptJob(QObject* parent = nullptr);
-    /// Waits until the items that are being read are read.
+    /// Ends the reading of items that is under way.
     ~PromptJob() override;
 
     void request(PromptOrder order);

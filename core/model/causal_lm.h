@@ -11,6 +11,7 @@
 
 #include "core/base/progress.h"
 #include "core/base/result.h"
+#include "core/base/stop.h"
 #include "core/model/formats/weight_source.h"
 #include "core/model/model_config.h"
 #include "core/model/session_values.h"
@@ -142,10 +143,8 @@ class ModelSession {
                                                                     int count) = 0;
 };
 
-inline constexpr const char* kStoppedMessage = "stopped by the user";
-[[nodiscard]] inline bool wasStopped(const Error& error) {
-    return error.message == kStoppedMessage;
-}
+using lpes::kStoppedMessage;
+using lpes::wasStopped;
 
 /// A loaded model: weights, immutable and shared by its sessions. thread-safe.
 class CausalLm {

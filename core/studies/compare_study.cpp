@@ -67,7 +67,7 @@ Result<Comparison> prepare(const CompareSettings& settings, ProgressObserver& ob
                                 "--threads-per-worker",
                                 settings.compute.workers));
     }
-    auto bench = openBench(settings.compute, settings.task, 100, loaded);
+    auto bench = openBench(settings.compute, settings.task, 100, stop, loaded);
     if (!bench) return fail(bench.error());
     auto score = scoreFor(bench->task, settings.score);
     if (!score) return fail(score.error());
@@ -83,10 +83,10 @@ Result<Comparison> prepare(const CompareSettings& settings, ProgressObserver& ob
     }
     const auto pass = passSize(settings.compute, bench->task, *score, bench->tokenizer(), context);
     if (!pass) return fail(pass.error());
-    auto plan = planOfAllItems(*bench, context, *pass);
+    auto plan = planOfAllItems(*bench, context, *pass, stop);
     if (!plan) return fail(plan.error());
     // Nothing is set beside a single method.
-    auto guardrail = contenders.size() > 1 ? Guardrail::make(settings.guardrail, bench->tokenizer(), context)
+    auto guardrail = contenders.size() > 1 ? Guardrail::make(settings.guardrail, bench->tokenizer(), context, stop)
                                            : Result<Guardrail>(Guardrail{});
     if (!guardrail) return fail(guardrail.error());
     auto ready = loadBench(std::move(*bench), settings.compute, *pass, observer, stop, loaded);

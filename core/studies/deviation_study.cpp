@@ -74,7 +74,7 @@ Result<std::vector<Variant>> makeVariants(const DeviationSettings& settings, con
 
 Result<StudyOutcome> runDeviation(const DeviationSettings& settings, store::StoreWriter& store,
                                   ProgressObserver& observer, std::stop_token stop) {
-    auto opened = openBench(settings.compute, settings.task, 20);
+    auto opened = openBench(settings.compute, settings.task, 20, stop);
     if (!opened) return fail(opened.error());
     const int context = opened->config().contextLength;
     auto variants = makeVariants(settings, opened->config(), observer);
@@ -82,7 +82,7 @@ Result<StudyOutcome> runDeviation(const DeviationSettings& settings, store::Stor
     // Nothing is scored: what a pass has is settled as for likelihoods.
     const auto pass = passSize(settings.compute, opened->task, tasks::ScoreKind{}, opened->tokenizer(), context);
     if (!pass) return fail(pass.error());
-    auto plan = planOfAllItems(*opened, context, *pass);
+    auto plan = planOfAllItems(*opened, context, *pass, stop);
     if (!plan) return fail(plan.error());
     auto bench = loadBench(std::move(*opened), settings.compute, *pass, observer, stop);
     if (!bench) return fail(bench.error());

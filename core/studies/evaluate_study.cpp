@@ -55,17 +55,17 @@ class Evaluation {
 
   private:
     /// Other pass sizes round differently, which is all that tells repeats apart.
-    Result<PromptPlan> planOf(int repeat) const {
+    Result<PromptPlan> planOf(int repeat, const std::stop_token& stop) const {
         if (repeat == 0) return m_work.plan;
         PassSize pass = m_work.plan.pass();
         pass.prompts += repeat;
         const Workbench& bench = m_work.bench;
         return PromptPlan::make(bench.task, bench.task.ids(), bench.model.tokenizer(), m_work.plan.contextLength(),
-                                pass);
+                                pass, stop);
     }
 
     Result<void> evaluate(int repeat, const std::stop_token& stop) {
-        const auto plan = planOf(repeat);
+        const auto plan = planOf(repeat, stop);
         if (!plan) return fail(plan.error());
         // The scales tell variants apart, and those of repeats are the same.
         const std::string name =

@@ -89,7 +89,7 @@ std::string lightName(Light light) {
 }
 
 Result<Guardrail> Guardrail::make(const GuardrailSettings& settings, const text::Tokenizer& tokenizer,
-                                  int contextLength) {
+                                  int contextLength, std::stop_token stop) {
     Guardrail guardrail;
     if (settings.items <= 0) return guardrail;
     const auto context = static_cast<std::size_t>(contextLength);
@@ -117,7 +117,7 @@ Result<Guardrail> Guardrail::make(const GuardrailSettings& settings, const text:
         spec.task = name;
         spec.data = *data;
         spec.limit = settings.items;
-        auto task = prepareTask(spec, settings.items);
+        auto task = prepareTask(spec, settings.items, nullptr, Purpose::Scored, stop);
         if (!task) return fail(task.error());
         const PromptMaker maker(std::move(*task), tokenizer, contextLength);
         Exam exam{name, {}};

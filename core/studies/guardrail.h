@@ -41,9 +41,9 @@ enum class Light { Green, Amber, Red };
 /// first token is not scored. Questions that do not fit into the context are left out and counted.
 class Guardrail {
   public:
-    /// BadInput for exam data that cannot be read.
+    /// BadInput for exam data that cannot be read; kStoppedMessage when stopped.
     [[nodiscard]] static Result<Guardrail> make(const GuardrailSettings& settings, const text::Tokenizer& tokenizer,
-                                                int contextLength);
+                                                int contextLength, std::stop_token stop = {});
     /// Nothing is asked: it is switched off, or nothing fits into the context.
     [[nodiscard]] bool empty() const { return m_texts.empty(); }
     [[nodiscard]] std::int64_t prompts() const;  ///< texts and questions of one side

@@ -65,12 +65,13 @@ Result<void> commit(store::StoreWriter& store, std::int64_t variantId, const std
 
 Result<PromptPlan> PromptPlan::make(const PreparedTask& task, std::span<const std::string> itemIds,
                                     const text::Tokenizer& tokenizer, int contextLength, PassSize pass,
-                                    std::int64_t tokensKept) {
+                                    std::stop_token stop, std::int64_t tokensKept) {
     PromptPlan plan;
     plan.m_pass = pass;
     plan.m_maker = std::make_shared<PromptMaker>(task, tokenizer, contextLength, pass.generates);
     std::int64_t kept = 0;
     for (const std::string& itemId : itemIds) {
+        if (stop.stop_requested()) return fail(ErrorCode::Failed, kStoppedMessage);
         const auto item = task.find(itemId);
         if (!item) return fail(ErrorCode::BadInput, "item '" + itemId + "' is not in the data set");
         const std::size_t first = plan.m_entries.size();

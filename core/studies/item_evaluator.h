@@ -45,10 +45,10 @@ class PromptPlan {
     };
 
     /// Prompts in order of item, then position. Prompts that are too long are in no chunk, nor are the same item's
-    /// other positions. `tokensKept`: how many tokens are kept in memory.
+    /// other positions. `tokensKept`: how many tokens are kept in memory. kStoppedMessage when stopped.
     [[nodiscard]] static Result<PromptPlan> make(const PreparedTask& task, std::span<const std::string> itemIds,
                                                  const text::Tokenizer& tokenizer, int contextLength, PassSize pass,
-                                                 std::int64_t tokensKept = kTokensKept);
+                                                 std::stop_token stop = {}, std::int64_t tokensKept = kTokensKept);
 
     [[nodiscard]] const std::vector<Entry>& entries() const { return m_entries; }
     /// An entry's tokens. BadInput when the items are no longer what they were.

@@ -47,7 +47,7 @@ LiveProbe::~LiveProbe() = default;
 Result<std::unique_ptr<LiveProbe>> LiveProbe::make(const LoadedModel& model, const TaskSpec& task, int threads,
                                                    std::stop_token stop) {
     constexpr std::int64_t kItemsTried = 20;
-    auto prepared = prepareTask(task, kItemsTried, &model.tokenizer());
+    auto prepared = prepareTask(task, kItemsTried, &model.tokenizer(), Purpose::Scored, stop);
     if (!prepared) return fail(prepared.error());
     std::unique_ptr<LiveProbe> probe(new LiveProbe(model, threads));
     probe->m_labels = prepared->labels;

@@ -30,7 +30,7 @@ Result<OpenedModel> openOrTake(const ComputeSettings& compute, model::ComputeTyp
 }  // namespace
 
 Result<OpenedBench> openBench(const ComputeSettings& compute, const TaskSpec& task, std::int64_t generateCount,
-                              const LoadedModel* loaded) {
+                              std::stop_token stop, const LoadedModel* loaded) {
     for (const auto& [key, valid] : checkComputeKeys(compute)) {
         if (!valid) return fail(valid.error());
     }
@@ -41,7 +41,7 @@ Result<OpenedBench> openBench(const ComputeSettings& compute, const TaskSpec& ta
     lowerThreadPriority();
     auto opened = openOrTake(compute, *type, loaded);
     if (!opened) return fail(opened.error());
-    auto prepared = prepareTask(task, generateCount, opened->tokenizer.get());
+    auto prepared = prepareTask(task, generateCount, opened->tokenizer.get(), Purpose::Scored, std::move(stop));
     if (!prepared) return fail(prepared.error());
     return OpenedBench{std::move(*opened), std::move(*prepared), *type, *threads};
 }
@@ -55,8 +55,8 @@ Result<Workbench> loadBench(OpenedBench bench, const ComputeSettings& compute, P
     return Workbench{std::move(*read), std::move(bench.task), bench.threads, pass};
 }
 
-Result<PromptPlan> planOfAllItems(const OpenedBench& bench, int context, PassSize pass) {
-    auto plan = PromptPlan::make(bench.task, bench.task.ids(), bench.tokenizer(), context, pass);
+Result<PromptPlan> planOfAllItems(const OpenedBench& bench, int context, PassSize pass, std::stop_token stop) {
+    auto plan = PromptPlan::make(bench.task, bench.task.ids(), bench.tokenizer(), context, pass, std::move(stop));
     if (!plan) return plan;
     if (plan->prompts() == 0) {
         return fail(ErrorCode::BadInput,
@@ -73,7 +73,7 @@ Result<MethodBench> prepareMethod(const std::string& method, const ComputeSettin
     auto spec = rope::parseMethod(method);
     if (!spec) return fail(spec.error());
     if (auto known = checkScoreName(score); !known) return fail(known.error());
-    auto bench = openBench(compute, task, generateCount);
+    auto bench = openBench(compute, task, generateCount, stop);
     if (!bench) return fail(bench.error());
     auto resolved = methodFor(*spec, bench->config(), observer);
     if (!resolved) return fail(resolved.error());
@@ -87,7 +87,7 @@ Result<MethodBench> prepareMethod(const std::string& method, const ComputeSettin
     auto pass = passSize(compute, bench->task, *rule, bench->tokenizer(), context);
     if (!pass) return fail(pass.error());
     pass->generates = pass->generates || generates;
-    auto plan = planOfAllItems(*bench, context, *pass);
+    auto plan = planOfAllItems(*bench, context, *pass, stop);
     if (!plan) return fail(plan.error());
     auto ready = loadBench(std::move(*bench), compute, *pass, observer, stop);
     if (!ready) return fail(ready.error());

@@ -43,15 +43,18 @@ struct OpenedBench {
 /// Checks the settings, opens the model and the items, so that a typing error costs no time. `generateCount`: items to
 /// generate when the task says no number. `loaded`: a model in memory, which is taken when it is the one that the
 /// settings name, in their compute type and on their device. Lowers the calling thread's priority.
+/// kStoppedMessage when stopped while the items are read.
 [[nodiscard]] Result<OpenedBench> openBench(const ComputeSettings& compute, const TaskSpec& task,
-                                            std::int64_t generateCount, const LoadedModel* loaded = nullptr);
+                                            std::int64_t generateCount, std::stop_token stop,
+                                            const LoadedModel* loaded = nullptr);
 /// Reads the weights, unless openBench took `loaded`. Plans that were made with the bench's tokenizer stay good.
 [[nodiscard]] Result<Workbench> loadBench(OpenedBench bench, const ComputeSettings& compute, PassSize pass,
                                           ProgressObserver& observer, std::stop_token stop,
                                           const LoadedModel* loaded = nullptr);
 
-/// All items of the task; BadInput when every one is longer than `context` tokens.
-[[nodiscard]] Result<PromptPlan> planOfAllItems(const OpenedBench& bench, int context, PassSize pass);
+/// All items of the task; BadInput when every one is longer than `context` tokens, kStoppedMessage when stopped.
+[[nodiscard]] Result<PromptPlan> planOfAllItems(const OpenedBench& bench, int context, PassSize pass,
+                                                std::stop_token stop);
 
 /// What a study of one position method needs: the method is resolved for this model, the plan holds all items.
 struct MethodBench {

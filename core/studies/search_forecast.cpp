@@ -217,7 +217,7 @@ json forecastJson(const MeasuredSearch& search) {
 
 Result<MeasuredSearch> measureSearch(const SearchRunSettings& settings, ProgressObserver& observer,
                                      std::stop_token stop) {
-    auto plan = planSearch(settings);
+    auto plan = planSearch(settings, stop);
     if (!plan) return fail(plan.error());
     releaseFreedMemory();
     const bool peakKnown = resetPeakResident();

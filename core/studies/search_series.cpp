@@ -20,8 +20,8 @@ namespace {
 using nlohmann::json;
 
 /// All that the searches can refuse before weights are read: the first one in full, the others in what is their own.
-Result<OpenedBench> checkParts(const std::vector<StudyPart>& parts) {
-    auto first = outlineSearch(parts.front().search);
+Result<OpenedBench> checkParts(const std::vector<StudyPart>& parts, std::stop_token stop) {
+    auto first = outlineSearch(parts.front().search, std::move(stop));
     if (!first) return fail(first.error());
     const model::ModelConfig& config = first->bench.config();
     for (const StudyPart& part : parts) {
@@ -110,7 +110,7 @@ Result<StudyOutcome> runStudy(const StudySettings& given, store::StoreWriter& st
     ComputeSettings& compute = settings.search.compute;
     auto parts = studyParts(settings);
     if (!parts) return fail(parts.error());
-    auto bench = checkParts(*parts);
+    auto bench = checkParts(*parts, stop);
     if (!bench) return fail(bench.error());
     const auto model = loadWeights(std::move(bench->model), bench->computeType, compute.device, observer, stop);
     if (!model) return fail(model.error());
@@ -154,7 +154,7 @@ Result<StudyOutcome> resumeStudy(std::int64_t runId, std::optional<int> workers,
 Result<json> forecastStudy(const StudySettings& settings, ProgressObserver& observer, std::stop_token stop) {
     const auto parts = studyParts(settings);
     if (!parts) return fail(parts.error());
-    if (auto valid = checkParts(*parts); !valid) return fail(valid.error());
+    if (auto valid = checkParts(*parts, stop); !valid) return fail(valid.error());
     // Slopes are timed for a search that asks for them: one that descends gradients stands for the others.
     auto timed = std::ranges::find_if(
         *parts, [](const StudyPart& part) { return search::descentsOf(part.search.search, 1) > 0; });

@@ -108,11 +108,11 @@ ProbeCounts probeCounts(const PreparedSearch& prepared) {
     return {items * 2 * positions, items * variants, items * 2 * positions, variants};
 }
 
-Result<SearchOutline> outlineSearch(const SearchRunSettings& settings, const std::optional<tasks::Splits>& stored,
-                                    const LoadedModel* loaded) {
+Result<SearchOutline> outlineSearch(const SearchRunSettings& settings, std::stop_token stop,
+                                    const std::optional<tasks::Splits>& stored, const LoadedModel* loaded) {
     if (auto ok = checkCounts(settings); !ok) return fail(ok.error());
     if (auto known = tasks::parseScoreKind(settings.score); !known) return fail(known.error());
-    auto bench = openBench(settings.compute, settings.task, itemsNeeded(settings), loaded);
+    auto bench = openBench(settings.compute, settings.task, itemsNeeded(settings), stop, loaded);
     if (!bench) return fail(bench.error());
     const model::ModelConfig& config = bench->config();
     const text::Tokenizer& tokenizer = bench->tokenizer();
@@ -137,7 +137,7 @@ Result<SearchOutline> outlineSearch(const SearchRunSettings& settings, const std
     for (auto [ids, into] :
          {std::pair{&plan.splits.search, &plan.searchPlan}, std::pair{&plan.splits.select, &plan.selectPlan},
           std::pair{&plan.splits.report, &plan.reportPlan}}) {
-        auto made = PromptPlan::make(bench->task, *ids, tokenizer, config.contextLength, *pass);
+        auto made = PromptPlan::make(bench->task, *ids, tokenizer, config.contextLength, *pass, stop);
         if (!made) return fail(made.error());
         if (made->prompts() == 0) {
             return fail(ErrorCode::BadInput,
@@ -147,7 +147,7 @@ Result<SearchOutline> outlineSearch(const SearchRunSettings& settings, const std
         }
         *into = std::move(*made);
     }
-    auto guardrail = Guardrail::make(settings.guardrail, tokenizer, config.contextLength);
+    auto guardrail = Guardrail::make(settings.guardrail, tokenizer, config.contextLength, stop);
     if (!guardrail) return fail(guardrail.error());
     plan.guardrail = std::move(*guardrail);
     return SearchOutline{std::move(*bench), std::move(plan)};
@@ -155,7 +155,7 @@ Result<SearchOutline> outlineSearch(const SearchRunSettings& settings, const std
 
 Result<PreparedSearch> prepareSearch(const SearchRunSettings& settings, const std::optional<tasks::Splits>& stored,
                                      ProgressObserver& observer, std::stop_token stop, const LoadedModel* loaded) {
-    auto outline = outlineSearch(settings, stored, loaded);
+    auto outline = outlineSearch(settings, stop, stored, loaded);
     if (!outline) return fail(outline.error());
     const PassSize pass = outline->plan.searchPlan.pass();
     auto bench = loadBench(std::move(outline->bench), settings.compute, pass, observer, stop, loaded);

@@ -70,7 +70,8 @@ struct ProbeCounts {
 
 /// Opens model and items and makes the splits, unless a resumed run brings its own (`stored`). Everything that a search
 /// refuses before it begins is refused here, but for a device that is not there and memory that does not suffice.
-[[nodiscard]] Result<SearchOutline> outlineSearch(const SearchRunSettings& settings,
+/// kStoppedMessage when stopped.
+[[nodiscard]] Result<SearchOutline> outlineSearch(const SearchRunSettings& settings, std::stop_token stop,
                                                   const std::optional<tasks::Splits>& stored = std::nullopt,
                                                   const LoadedModel* loaded = nullptr);
 

@@ -71,8 +71,8 @@ Result<StudyOutcome> resumeSearch(std::int64_t runId, std::optional<int> workers
     });
 }
 
-Result<json> planSearch(const SearchRunSettings& settings) {
-    const auto outline = outlineSearch(settings);
+Result<json> planSearch(const SearchRunSettings& settings, std::stop_token stop) {
+    const auto outline = outlineSearch(settings, std::move(stop));
     if (!outline) return fail(outline.error());
     const SearchPlan& plan = outline->plan;
     const model::ModelConfig& config = outline->bench.config();

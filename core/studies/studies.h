@@ -56,7 +56,7 @@ struct StudyOutcome {
                                                 std::stop_token stop, const LoadedModel* loaded = nullptr);
 
 /// Effective settings, candidates, tokens and the model's memory, without loading weights or writing anything.
-[[nodiscard]] Result<nlohmann::json> planSearch(const SearchRunSettings& settings);
+[[nodiscard]] Result<nlohmann::json> planSearch(const SearchRunSettings& settings, std::stop_token stop = {});
 /// `search --dry-run`: planSearch, and what the search will take at most, from a calibration of some seconds with the
 /// run's own passes, threads and workers; nothing is left behind. Adds {"prompts", "tokens", "seconds", "stages":
 /// [{"stage", "candidates", "prompts", "tokens", "seconds", "derivation"}…], "memory": {"program_bytes",

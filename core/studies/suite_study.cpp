@@ -120,13 +120,13 @@ Error ofSetting(const SuiteSettings& settings, const std::string& key, const Err
 }
 
 /// Opens the items, and settles where the evidence stands.
-Result<void> checkBenchmark(SuiteBenchmark& benchmark, const text::Tokenizer& tokenizer) {
+Result<void> checkBenchmark(SuiteBenchmark& benchmark, const text::Tokenizer& tokenizer, const std::stop_token& stop) {
     constexpr std::int64_t kGenerated = 100;
-    auto task = prepareTask(benchmark.task, kGenerated, &tokenizer);
+    auto task = prepareTask(benchmark.task, kGenerated, &tokenizer, Purpose::Scored, stop);
     if (!task) return fail(task.error());
     if (task->info().movable && !benchmark.task.positions && benchmark.sharedPositions) {
         benchmark.task.positions = benchmark.sharedPositions;
-        task = prepareTask(benchmark.task, kGenerated, &tokenizer);
+        task = prepareTask(benchmark.task, kGenerated, &tokenizer, Purpose::Scored, stop);
         if (!task) return fail(task.error());
     }
     const auto score = scoreFor(*task, benchmark.score);
@@ -136,7 +136,8 @@ Result<void> checkBenchmark(SuiteBenchmark& benchmark, const text::Tokenizer& to
 
 /// Every benchmark is opened and every method resolved before weights are read: a typing error at the end of a long
 /// file should not show hours later.
-Result<void> checkSuite(SuiteSettings& settings, const OpenedModel& model, ProgressObserver& observer) {
+Result<void> checkSuite(SuiteSettings& settings, const OpenedModel& model, ProgressObserver& observer,
+                        const std::stop_token& stop) {
     std::string list;
     for (const std::string& method : settings.methods) list += (list.empty() ? "" : ";") + method;
     const auto specs = rope::parseMethods(list);
@@ -154,7 +155,7 @@ Result<void> checkSuite(SuiteSettings& settings, const OpenedModel& model, Progr
     int number = 0;
     for (SuiteBenchmark& benchmark : settings.benchmarks) {
         ++number;
-        if (auto valid = checkBenchmark(benchmark, *model.tokenizer); !valid) {
+        if (auto valid = checkBenchmark(benchmark, *model.tokenizer, stop); !valid) {
             return fail(inFile(settings, fmt::format("benchmark {} ('{}')", number, benchmark.label), valid.error()));
         }
     }
@@ -193,7 +194,7 @@ Result<StudyOutcome> runSuite(const SuiteSettings& given, store::StoreWriter& st
                               std::stop_token stop, const LoadedModel* loaded) {
     SuiteSettings settings = given;
     auto model = modelOf(given, observer, stop, loaded,
-                         [&](const OpenedModel& opened) { return checkSuite(settings, opened, observer); });
+                         [&](const OpenedModel& opened) { return checkSuite(settings, opened, observer, stop); });
     if (!model) return fail(model.error());
     const auto threads = resolveThreads(1, settings.compute.threadsPerWorker);
     if (!threads) return fail(threads.error());

@@ -195,7 +195,7 @@ std::vector<std::pair<const char*, Result<void>>> checkTaskKeys(const TaskSpec& 
 }
 
 Result<PreparedTask> prepareTask(const TaskSpec& spec, std::int64_t generateCount, const text::Tokenizer* tokenizer,
-                                 Purpose purpose) {
+                                 Purpose purpose, std::stop_token stop) {
     // Ahead of the data, which may take a while: a typing error should cost no time.
     for (const auto& [key, valid] : checkTaskKeys(spec)) {
         if (!valid) return fail(valid.error());
@@ -212,6 +212,7 @@ Result<PreparedTask> prepareTask(const TaskSpec& spec, std::int64_t generateCoun
     }
     tasks::BenchmarkSpec wanted = benchmarkSpec(spec, generateCount);
     wanted.promptsOnly = purpose == Purpose::Shown;
+    wanted.stop = std::move(stop);
     auto benchmark = tasks::openBenchmark(wanted, tokenizer);
     if (!benchmark) return fail(benchmark.error());
     task.benchmark = std::move(*benchmark);

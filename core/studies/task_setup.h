@@ -72,7 +72,7 @@ struct PreparedTask {
 
   private:
     friend Result<PreparedTask> prepareTask(const TaskSpec& spec, std::int64_t generateCount,
-                                            const text::Tokenizer* tokenizer, Purpose purpose);
+                                            const text::Tokenizer* tokenizer, Purpose purpose, std::stop_token stop);
     std::shared_ptr<const std::unordered_map<std::string, std::int64_t>> m_byId;
 };
 
@@ -85,9 +85,10 @@ inline constexpr const char* kUnmovedLabel = "as given";  ///< the position of e
 /// `generateCount`: items to generate when spec.limit is unset. `tokenizer` may be null unless the task counts its
 /// items in tokens (niah) or has a chat preset: Unsupported where the vocabulary lacks a token that the preset needs.
 /// Usage where two positions of an item that is to be scored are the same gold index: it would count twice.
+/// kStoppedMessage when stopped while the data is read.
 [[nodiscard]] Result<PreparedTask> prepareTask(const TaskSpec& spec, std::int64_t generateCount,
                                                const text::Tokenizer* tokenizer = nullptr,
-                                               Purpose purpose = Purpose::Scored);
+                                               Purpose purpose = Purpose::Scored, std::stop_token stop = {});
 
 /// Usage for a score that is none, before anything is read: a typing error should cost no time.
 [[nodiscard]] Result<void> checkScoreName(const std::optional<std::string>& asked);

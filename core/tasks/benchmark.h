@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,7 @@ struct BenchmarkSpec {
     /// zeroscrolls: take items without a reference (the official test files have none); they cannot be scored.
     bool promptsOnly = false;
     NiahSpec niah;
+    std::stop_token stop;  ///< ends the reading of `data` with kStoppedMessage
 };
 
 /// Does a seed decide on the items?
@@ -87,7 +89,7 @@ struct BenchmarkSpec {
 
 /// Opens a task's items. `tokenizer` is needed by niah alone (Usage without one). Usage for an unknown task, with the
 /// names that there are, and for an option that the task does not have; BadInput with file, line and field for
-/// malformed data.
+/// malformed data; kStoppedMessage when spec.stop was stopped meanwhile.
 [[nodiscard]] Result<std::shared_ptr<const Benchmark>> openBenchmark(const BenchmarkSpec& spec,
                                                                      const text::Tokenizer* tokenizer = nullptr);
 

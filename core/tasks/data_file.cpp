@@ -39,8 +39,9 @@ Result<void> checkLimit(std::optional<std::int64_t> limit) {
 }
 
 Result<void> readLines(const std::filesystem::path& path,
-                       const std::function<Result<bool>(const std::string& line, const std::string& where)>& take) {
-    auto reader = LineReader::open(path);
+                       const std::function<Result<bool>(const std::string& line, const std::string& where)>& take,
+                       std::stop_token stop) {
+    auto reader = LineReader::open(path, std::move(stop));
     if (!reader) return fail(reader.error());
     std::string line;
     for (;;) {
@@ -55,13 +56,15 @@ Result<void> readLines(const std::filesystem::path& path,
 
 Result<std::int64_t> forEachLine(
     const std::filesystem::path& path, std::optional<std::int64_t> limit,
-    const std::function<Result<void>(const std::string& line, const std::string& where)>& take) try {
+    const std::function<Result<void>(const std::string& line, const std::string& where)>& take,
+    std::stop_token stop) try {
     if (auto sound = checkLimit(limit); !sound) return fail(sound.error());
     std::int64_t count = 0;
-    const auto read = readLines(path, [&](const std::string& line, const std::string& where) -> Result<bool> {
+    const auto takeCounted = [&](const std::string& line, const std::string& where) -> Result<bool> {
         if (auto taken = take(line, where); !taken) return fail(taken.error());
         return ++count != limit;
-    });
+    };
+    const auto read = readLines(path, takeCounted, std::move(stop));
     if (!read) return fail(read.error());
     if (count == 0) {
         return fail(ErrorCode::BadInput,

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -31,15 +32,18 @@ namespace lpes::tasks {
 [[nodiscard]] Result<void> checkLimit(std::optional<std::int64_t> limit);
 
 /// Hands the lines of a plain or gzipped file to `take`, with where each stands ("'kv.jsonl', line 3:"), until it says
-/// false or fails.
+/// false or fails. kStoppedMessage when stopped.
 [[nodiscard]] Result<void> readLines(
     const std::filesystem::path& path,
-    const std::function<Result<bool>(const std::string& line, const std::string& where)>& take);
+    const std::function<Result<bool>(const std::string& line, const std::string& where)>& take,
+    std::stop_token stop = {});
 
 /// Hands every line of a plain or gzipped file, `limit` of them at most, to `take` with where it stands ("'kv.jsonl',
-/// line 3:"). Gives how many they were. The first failure ends it; BadInput for a file without lines, too.
+/// line 3:"). Gives how many they were. The first failure ends it; BadInput for a file without lines, too;
+/// kStoppedMessage when stopped.
 [[nodiscard]] Result<std::int64_t> forEachLine(
     const std::filesystem::path& path, std::optional<std::int64_t> limit,
-    const std::function<Result<void>(const std::string& line, const std::string& where)>& take);
+    const std::function<Result<void>(const std::string& line, const std::string& where)>& take,
+    std::stop_token stop = {});
 
 }  // namespace lpes::tasks

@@ -81,12 +81,13 @@ Result<std::shared_ptr<const Benchmark>> openJsonl(const BenchmarkSpec& spec) {
     if (!spool) return fail(spool.error());
     JsonlIndex index;
     Sha256 hash;
-    auto scan = scanJsonl(*path, spec.limit, [&](JsonlItem&& item) {
+    const auto keep = [&](JsonlItem&& item) {
         const std::string bytes = packItem(item);
         hash.add(bytes);
         index.add(item);
         return spool->append(bytes);
-    });
+    };
+    auto scan = scanJsonl(*path, spec.limit, keep, spec.stop);
     if (!scan) return fail(scan.error());
     if (!scan->report.faults.empty()) return fail(refusal(*path, scan->report));
 

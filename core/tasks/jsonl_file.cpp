@@ -155,9 +155,9 @@ std::vector<std::pair<std::size_t, std::size_t>> IdList::repeated() const {
 }
 
 Result<JsonlScan> scanJsonl(const std::filesystem::path& path, std::optional<std::int64_t> limit,
-                            const std::function<Result<void>(JsonlItem&& item)>& take) try {
+                            const std::function<Result<void>(JsonlItem&& item)>& take, std::stop_token stop) try {
     if (auto sound = checkLimit(limit); !sound) return fail(sound.error());
-    auto reader = LineReader::open(path);
+    auto reader = LineReader::open(path, std::move(stop));
     if (!reader) return fail(reader.error());
     JsonlScanner scanner(take);
     std::string line;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -90,8 +91,10 @@ struct JsonlScan {
     IdList ids;  ///< empty: the lines have none
 };
 
-/// Reads the file, `limit` items of it at most, and hands on every item of a line without faults.
+/// Reads the file, `limit` items of it at most, and hands on every item of a line without faults. kStoppedMessage
+/// when stopped.
 [[nodiscard]] Result<JsonlScan> scanJsonl(const std::filesystem::path& path, std::optional<std::int64_t> limit,
-                                          const std::function<Result<void>(JsonlItem&& item)>& take);
+                                          const std::function<Result<void>(JsonlItem&& item)>& take,
+                                          std::stop_token stop = {});
 
 }  // namespace lpes::tasks

@@ -73,10 +73,11 @@ class KvFile final : public KvBenchmark {
         auto spool = RecordSpool::create();
         if (!spool) return fail(spool.error());
         int pairs = 0;
-        const auto read = readKvItems(*spec.data, spec.pairs, spec.limit, [&](KvItem&& item) {
+        const auto keep = [&](KvItem&& item) {
             pairs = static_cast<int>(item.distractors.size() + 1);
             return spool->append(packItem(item));
-        });
+        };
+        const auto read = readKvItems(*spec.data, spec.pairs, spec.limit, keep, spec.stop);
         if (!read) return fail(read.error());
         const auto file = std::make_shared<KvFile>(dataSetName(*spec.data), pairs, std::move(*spool));
         if (auto hashed = file->setHash(); !hashed) return fail(hashed.error());

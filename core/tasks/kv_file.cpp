@@ -91,14 +91,14 @@ class RecordParser {
 }  // namespace
 
 Result<void> readKvItems(const std::filesystem::path& path, std::optional<int> pairs, std::optional<std::int64_t> limit,
-                         const std::function<Result<void>(KvItem&& item)>& take) {
+                         const std::function<Result<void>(KvItem&& item)>& take, std::stop_token stop) {
     if (pairs && *pairs < 2) {
         return fail(ErrorCode::Usage, fmt::format("a prompt needs at least 2 pairs, {} was asked for", *pairs));
     }
     const std::string name = dataSetName(path);
     std::int64_t index = 0;
     std::size_t recordsOfFirst = 0;
-    const auto lines = forEachLine(path, limit, [&](const std::string& line, const std::string& where) -> Result<void> {
+    const auto takeLine = [&](const std::string& line, const std::string& where) -> Result<void> {
         auto record = JsonRecord::parse(where, line);
         if (!record) return fail(record.error());
         std::size_t records = 0;
@@ -111,7 +111,8 @@ Result<void> readKvItems(const std::filesystem::path& path, std::optional<int> p
         }
         item->id = fmt::format("{}/{}", name, index++);
         return take(std::move(*item));
-    });
+    };
+    const auto lines = forEachLine(path, limit, takeLine, std::move(stop));
     if (!lines) return fail(lines.error());
     return {};
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,10 +23,12 @@ namespace lpes::tasks {
 /// With `pairs` an item is cut down: the gold pair is taken out, the first pairs−1 others are kept (methods.md §3.1).
 /// `limit`: at most that many items, in file order. BadInput with file, line and field for malformed JSON, a missing
 /// field, a key that is not among the records, records of unequal number between lines, fewer records than `pairs`, an
-/// empty file, a damaged gzip stream; Usage for fewer than two pairs.
+/// empty file, a damaged gzip stream; Usage for fewer than two pairs; kStoppedMessage when
+/// stopped.
 [[nodiscard]] Result<void> readKvItems(const std::filesystem::path& path, std::optional<int> pairs,
                                        std::optional<std::int64_t> limit,
-                                       const std::function<Result<void>(KvItem&& item)>& take);
+                                       const std::function<Result<void>(KvItem&& item)>& take,
+                                       std::stop_token stop = {});
 
 /// Makes items one by one. Keys are distinct within a prompt, and so are values. immutable, hence thread-safe.
 class KvGenerator {

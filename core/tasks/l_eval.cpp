@@ -58,7 +58,7 @@ class LEval : public Benchmark {
         return prompt;
     }
 
-    Result<void> readFile(const std::filesystem::path& path, std::optional<std::int64_t> limit);
+    Result<void> readFile(const std::filesystem::path& path, std::optional<std::int64_t> limit, std::stop_token stop);
 
   private:
     [[nodiscard]] const Item& at(std::int64_t item) const { return m_items[static_cast<std::size_t>(item)]; }
@@ -179,15 +179,16 @@ Result<void> LEval::addRecord(const JsonRecord& record, std::int64_t line) {
     return {};
 }
 
-Result<void> LEval::readFile(const std::filesystem::path& path, std::optional<std::int64_t> limit) {
+Result<void> LEval::readFile(const std::filesystem::path& path, std::optional<std::int64_t> limit,
+                             std::stop_token stop) {
     std::int64_t line = 0;
-    const auto read = readLines(path, [&](const std::string& text, const std::string& where) -> Result<bool> {
+    const auto take = [&](const std::string& text, const std::string& where) -> Result<bool> {
         const auto record = JsonRecord::parse(where, text);
         if (!record) return fail(record.error());
         if (auto added = addRecord(*record, line++); !added) return fail(added.error());
         return !limit || size() < *limit;
-    });
-    if (!read) return read;
+    };
+    if (const auto read = readLines(path, take, std::move(stop)); !read) return read;
     if (m_items.empty()) m_items = std::move(m_judged);
     m_judged = {};
     if (m_items.empty()) {
@@ -262,7 +263,7 @@ Result<std::shared_ptr<const Benchmark>> openLEval(const BenchmarkSpec& spec) tr
     info.templateHash = sha256Hex(info.templateText);
     info.defaultScore = {ScoreKind::Kind::Generate, 0.0, "generate"};
     const auto benchmark = std::make_shared<LEval>(task, std::move(info), std::move(*spool));
-    if (auto read = benchmark->readFile(*path, spec.limit); !read) return fail(read.error());
+    if (auto read = benchmark->readFile(*path, spec.limit, spec.stop); !read) return fail(read.error());
     return benchmark;
 } catch (const std::bad_alloc&) {
     return fail(ErrorCode::OutOfMemory, "not enough memory for the index of the items; set a limit");

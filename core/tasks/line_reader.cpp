@@ -14,10 +14,13 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/stop.h"
+
 namespace lpes::tasks {
 
 struct LineReader::Impl {
     std::filesystem::path path;
+    std::stop_token stop;
     std::size_t maxLineBytes = 0;
     std::int64_t lineNumber = 0;
     std::optional<Error> failure;
@@ -67,6 +70,10 @@ struct LineReader::Impl {
 
     /// Fills `text` with what comes next; `ended` when there is nothing more.
     Result<void> fill() {
+        if (stop.stop_requested()) {
+            failure = Error{ErrorCode::Failed, kStoppedMessage, {}, {}};
+            return fail(*failure);
+        }
         textBegin = textEnd = 0;
         while (textEnd == 0 && !ended) {
             if (inputBegin == inputEnd && !fileEnded) {
@@ -135,9 +142,10 @@ std::int64_t LineReader::lineNumber() const {
     return m_impl->lineNumber;
 }
 
-Result<LineReader> LineReader::open(const std::filesystem::path& path, std::size_t maxLineBytes) {
+Result<LineReader> LineReader::open(const std::filesystem::path& path, std::stop_token stop, std::size_t maxLineBytes) {
     auto impl = std::make_unique<Impl>();
     impl->path = path;
+    impl->stop = std::move(stop);
     impl->maxLineBytes = maxLineBytes;
     impl->fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (impl->fd < 0) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <stop_token>
 #include <string>
 
 #include "core/base/result.h"
@@ -18,8 +19,9 @@ class LineReader {
   public:
     static constexpr std::size_t kDefaultMaxLineBytes = std::size_t{64} << 20;
 
-    /// BadInput when the file is missing, is a folder or cannot be read.
-    [[nodiscard]] static Result<LineReader> open(const std::filesystem::path& path,
+    /// BadInput when the file is missing, is a folder or cannot be read. `stop` is asked before every
+    /// buffer of 64 KiB.
+    [[nodiscard]] static Result<LineReader> open(const std::filesystem::path& path, std::stop_token stop = {},
                                                  std::size_t maxLineBytes = kDefaultMaxLineBytes);
     ~LineReader();
     LineReader(LineReader&&) noexcept;
@@ -28,7 +30,8 @@ class LineReader {
     /// Puts the next line without its "\n" into `line`; false at the end of the file. A last line without "\n" is
     /// handed out only after the end of the file, and of the gzip stream with its checksum, was reached: it is never
     /// half a line. BadInput (file, line number) for a gzip stream that ends early ("incomplete"), a damaged one, bytes
-    /// behind it, a line above the limit, a read error. After an error every further call gives the same error.
+    /// behind it, a line above the limit, a read error; kStoppedMessage when stopped. After an error every further call
+    /// gives the same error.
     [[nodiscard]] Result<bool> next(std::string& line);
 
     /// Number of the line that `next` gave last, from 1; 0 before the first.

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,10 +35,11 @@ struct MdqaItem {
 /// Reads the official file (.jsonl or .jsonl.gz) line by line and hands the items on in its order; memory holds one of
 /// them. With `docs`, the gold document and the first docs−1 others are kept; Usage for more than the file has. Fields
 /// that are read: question, answers, ctxs[] with title, text, isgold; exactly one of ctxs is gold. BadInput with file,
-/// line and field for anything else, and for lines with unequal numbers of documents.
+/// line and field for anything else, and for lines with unequal numbers of documents; kStoppedMessage when stopped.
 [[nodiscard]] Result<void> readMdqaItems(const std::filesystem::path& path, std::optional<int> docs,
                                          std::optional<std::int64_t> limit,
-                                         const std::function<Result<void>(MdqaItem&& item)>& take);
+                                         const std::function<Result<void>(MdqaItem&& item)>& take,
+                                         std::stop_token stop = {});
 
 /// The official prompt (prompts/qa.prompt) with the gold document put back at goldIndex, 0 ≤ goldIndex ≤ distractors.
 /// Documents are numbered from 1 in prompt order. Answer: a space and the first of the answers.

@@ -41,12 +41,13 @@ Result<std::shared_ptr<const Benchmark>> openMdqa(const BenchmarkSpec& spec) {
     if (!spool) return fail(spool.error());
     int docs = 0;
     Sha256 hash;
-    const auto read = readMdqaItems(*path, spec.docs, spec.limit, [&](MdqaItem&& item) {
+    const auto keep = [&](MdqaItem&& item) {
         docs = static_cast<int>(item.distractors.size() + 1);
         const std::string bytes = packItem(item);
         hash.add(bytes);
         return spool->append(bytes);
-    });
+    };
+    const auto read = readMdqaItems(*path, spec.docs, spec.limit, keep, spec.stop);
     if (!read) return fail(read.error());
     BenchmarkInfo info = mdqaInfo("mdqa", docs);
     info.name = dataSetName(*path);

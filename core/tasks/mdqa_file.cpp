@@ -55,15 +55,15 @@ Result<MdqaItem> readItem(const JsonRecord& record, const std::string& where) {
 }  // namespace
 
 Result<void> readMdqaItems(const std::filesystem::path& path, std::optional<int> docs,
-                           std::optional<std::int64_t> limit,
-                           const std::function<Result<void>(MdqaItem&& item)>& take) {
+                           std::optional<std::int64_t> limit, const std::function<Result<void>(MdqaItem&& item)>& take,
+                           std::stop_token stop) {
     if (docs && *docs < 1) {
         return fail(ErrorCode::Usage, fmt::format("a prompt needs at least 1 document, {} was asked for", *docs));
     }
     const std::string name = dataSetName(path);
     std::int64_t index = 0;
     std::size_t documentsOfFirst = 0;
-    const auto lines = forEachLine(path, limit, [&](const std::string& line, const std::string& where) -> Result<void> {
+    const auto takeLine = [&](const std::string& line, const std::string& where) -> Result<void> {
         const auto record = JsonRecord::parse(where, line);
         if (!record) return fail(record.error());
         auto item = readItem(*record, where);
@@ -82,7 +82,8 @@ Result<void> readMdqaItems(const std::filesystem::path& path, std::optional<int>
         if (docs) item->distractors.resize(static_cast<std::size_t>(*docs - 1));
         item->id = fmt::format("{}/{}", name, index++);
         return take(std::move(*item));
-    });
+    };
+    const auto lines = forEachLine(path, limit, takeLine, std::move(stop));
     if (!lines) return fail(lines.error());
     return {};
 }

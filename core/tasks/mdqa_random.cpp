@@ -156,8 +156,8 @@ Result<std::shared_ptr<const Benchmark>> openMdqaRandom(const BenchmarkSpec& spe
     auto spool = RecordSpool::create();
     if (!spool) return fail(spool.error());
     // Gold passages alone, of the whole file: what is drawn must not depend on the limit.
-    const auto read =
-        readMdqaItems(*path, 1, std::nullopt, [&](MdqaItem&& item) { return spool->append(packItem(item)); });
+    const auto keep = [&](MdqaItem&& item) { return spool->append(packItem(item)); };
+    const auto read = readMdqaItems(*path, 1, std::nullopt, keep, spec.stop);
     if (!read) return fail(read.error());
     const std::string dataset = dataSetName(*path);
     BenchmarkInfo info = mdqaInfo("mdqa-random", docs);

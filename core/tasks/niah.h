@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,8 +64,9 @@ struct NiahNeedles {
 
 /// The sentences of a text file, or of a folder's .txt files in the order of their names; white space is collapsed.
 /// Stops behind `enoughBytes`. BadInput for a file that is no UTF-8, for a folder without .txt files and for no
-/// sentence.
-[[nodiscard]] Result<std::vector<std::string>> readEssay(const std::filesystem::path& path, std::size_t enoughBytes);
+/// sentence; kStoppedMessage when stopped.
+[[nodiscard]] Result<std::vector<std::string>> readEssay(const std::filesystem::path& path, std::size_t enoughBytes,
+                                                         std::stop_token stop = {});
 
 /// The whole prompt: haystack, needles[0] in gap `place`, the others in `gaps`.
 [[nodiscard]] TaskPrompt renderNiahPrompt(const NiahSpec& spec, const NiahNeedles& needles,

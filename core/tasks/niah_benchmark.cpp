@@ -156,7 +156,7 @@ Result<std::shared_ptr<const Benchmark>> openNiah(const BenchmarkSpec& spec, con
                                             "files; name it with --data");
     }
     if (spec.data) {
-        auto read = readEssay(*spec.data, static_cast<std::size_t>(niah->length) * kMostBytesPerToken);
+        auto read = readEssay(*spec.data, static_cast<std::size_t>(niah->length) * kMostBytesPerToken, spec.stop);
         if (!read) return fail(read.error());
         essay = std::move(*read);
     }

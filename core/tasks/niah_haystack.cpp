@@ -91,12 +91,13 @@ std::string needleSentence(const NiahSpec& spec, const Needle& needle) {
     return fmt::format("One of the special magic {} for {} is: {}.", spec.valueKind, needle.key, needle.value);
 }
 
-Result<std::vector<std::string>> readEssay(const std::filesystem::path& path, std::size_t enoughBytes) {
+Result<std::vector<std::string>> readEssay(const std::filesystem::path& path, std::size_t enoughBytes,
+                                           std::stop_token stop) {
     const auto files = textFiles(path);
     if (!files) return fail(files.error());
     SentenceMaker maker;
     for (const std::filesystem::path& file : *files) {
-        auto reader = LineReader::open(file);
+        auto reader = LineReader::open(file, stop);
         if (!reader) return fail(reader.error());
         std::string line;
         while (maker.bytes < enoughBytes) {

@@ -138,13 +138,13 @@ Result<void> ZeroScrolls::addRecord(const JsonRecord& record, const BenchmarkSpe
 
 Result<void> ZeroScrolls::readFile(const std::filesystem::path& path, const BenchmarkSpec& spec) {
     // The whole file, whatever the limit: a later line may hold another reference of an item that is in.
-    const auto read = readLines(path, [&](const std::string& text, const std::string& where) -> Result<bool> {
+    const auto take = [&](const std::string& text, const std::string& where) -> Result<bool> {
         const auto record = JsonRecord::parse(where, text);
         if (!record) return fail(record.error());
         if (auto added = addRecord(*record, spec); !added) return fail(added.error());
         return true;
-    });
-    if (!read) return read;
+    };
+    if (const auto read = readLines(path, take, spec.stop); !read) return read;
     if (m_items.empty()) {
         return fail(ErrorCode::BadInput,
                     fmt::format("'{}' is empty; a ZeroSCROLLS file has one JSON object a line", path.string()));

@@ -2,11 +2,13 @@
 """Key-value retrieval scored on generated text: transformers' own generate loop beside `lpes eval`, in turn, in one run.
 
 Usage: compare_kv_generate.py --lpes build/ci/app/cli/lpes --model FOLDER [--items 4] [--pairs 20]
-       [--positions begin,middle,end] [--threads 2] [--rounds 2]
+       [--positions begin,middle,end] [--threads 2] [--rounds 2] [--dtype bfloat16]
 
 FOLDER is the demo model as a dequantised Hugging Face folder (tests/golden/make_demo_score.py --work FOLDER writes it);
-both sides read it, in bfloat16. Needs torch and transformers. The items, pairs of words from resources/demo, are written
-in the benchmark's own format, and both sides make the benchmark's prompt of them; equal numbers of tokens are checked.
+both sides read it. bfloat16 rounds differently on both sides, so that one of two nearly equal tokens may be taken here
+and the other there; float32 is for the outcomes. Needs torch and transformers. The items, pairs of words from
+resources/demo, are written in the benchmark's own format, and both sides make the benchmark's prompt of them; equal
+numbers of tokens are checked.
 transformers: one prompt after the other, greedy, up to 100 new tokens, correct where value.lower() is in the answer's
 lower case (lost-in-the-middle's evaluate_kv_responses.py). lpes: --score generate, which follows the same rule, and
 --score strict, which takes one prefill. Prompts/s leave the loading out on both sides; ratios are medians over rounds,
@@ -36,10 +38,11 @@ parser.add_argument("--pairs", type=int, default=20)
 parser.add_argument("--positions", default="begin,middle,end")
 parser.add_argument("--threads", type=int, default=2)
 parser.add_argument("--rounds", type=int, default=2)
+parser.add_argument("--dtype", choices=["bfloat16", "float32"], default="bfloat16")
 args = parser.parse_args()
 
 torch.set_num_threads(args.threads)
-model = LlamaForCausalLM.from_pretrained(args.model, dtype=torch.bfloat16, attn_implementation="sdpa").eval()
+model = LlamaForCausalLM.from_pretrained(args.model, dtype=getattr(torch, args.dtype), attn_implementation="sdpa").eval()
 tokenizer = AutoTokenizer.from_pretrained(args.model)
 
 
@@ -67,7 +70,7 @@ def prompt_of(item, gold_index):
 def ours(score, data, folder, number):
     """(prompts/s, {(item, gold index): (correct, prompt tokens, text)})."""
     database = folder / f"{score}{number}.db"
-    command = [args.lpes, "eval", "--task", "kv", "--model", args.model, "--dtype", "bfloat16", "--data", str(data),
+    command = [args.lpes, "eval", "--task", "kv", "--model", args.model, "--dtype", args.dtype, "--data", str(data),
                "--positions", args.positions, "--threads-per-worker", str(args.threads), "--score", score,
                "--db", str(database), "--json", "--progress", "none"]
     result = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
@@ -118,7 +121,7 @@ tokens_differ = [place for place in prompts if generated[place][1] != reference[
 outcomes_differ = [place for place in prompts if generated[place][0] != reference[place][0]]
 texts_alike = sum(generated[place][2].strip() == reference[place][2].strip() for place in prompts)
 print(f"{len(prompts)} prompts: {len(tokens_differ)} of another number of tokens, {len(outcomes_differ)} of another "
-      f"outcome; {texts_alike} answers are the same text (bfloat16 rounds differently on both sides)")
+      f"outcome; {texts_alike} answers are the same text ({args.dtype})")
 for place in outcomes_differ:
     print(f"item {place[0]} gold at {place[1]}: lpes {generated[place][2]!r}, transformers {reference[place][2]!r}")
 if tokens_differ:

@@ -279,9 +279,25 @@ class PromptPlans : public PromptMaking {
     [[nodiscard]] studies::PromptPlan plan(const studies::TaskSpec& spec, studies::PassSize pass, int contextLength,
                                            std::int64_t kept = studies::PromptPlan::kTokensKept) const {
         const auto task = take(studies::prepareTask(spec, 10));
-        return take(studies::PromptPlan::make(task, task.ids(), *opened.tokenizer, contextLength, pass, kept));
+        return take(studies::PromptPlan::make(task, task.ids(), *opened.tokenizer, contextLength, pass, {}, kept));
     }
 };
+
+TEST_F(PromptPlans, AStopEndsTheReadingOfItemsAndTheMakingOfPrompts) {
+    const studies::TaskSpec spec = smallSearch(folder).task;
+    std::stop_source stop;
+    stop.request_stop();
+    const auto task = take(studies::prepareTask(spec, 10));
+    const auto stopped = studies::PromptPlan::make(task, task.ids(), *opened.tokenizer, 4096, {}, stop.get_token());
+    ASSERT_FALSE(stopped);
+    EXPECT_TRUE(wasStopped(stopped.error())) << stopped.error().text();
+
+    const studies::TaskSpec fromFile =
+        own({{{"question", "Who?"}, {"answers", {"Ada"}}, {"documents", {"Ada.", "Bob."}}}});
+    const auto unread = studies::prepareTask(fromFile, 10, nullptr, studies::Purpose::Scored, stop.get_token());
+    ASSERT_FALSE(unread);
+    EXPECT_TRUE(wasStopped(unread.error())) << unread.error().text();
+}
 
 TEST_F(PromptPlans, PromptsThatAreNotKeptAreMadeAnewAsTheyWere) {
     studies::TaskSpec spec = smallSearch(folder).task;

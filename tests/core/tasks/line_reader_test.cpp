@@ -7,6 +7,7 @@
 
 #include <vector>
 
+#include "core/base/stop.h"
 #include "tests/core/tasks/gzip_text.h"
 #include "tests/support/temp_folder.h"
 
@@ -22,7 +23,7 @@ using Lines = std::vector<std::string>;
 /// All lines, or the error with which they end; `before` takes the lines ahead of the error.
 Result<Lines> readAll(const std::filesystem::path& path, Lines* before = nullptr,
                       std::size_t maxLineBytes = LineReader::kDefaultMaxLineBytes) {
-    auto reader = LineReader::open(path, maxLineBytes);
+    auto reader = LineReader::open(path, {}, maxLineBytes);
     if (!reader) return fail(reader.error());
     Lines lines;
     std::string line;
@@ -160,6 +161,24 @@ TEST(LineReader, NamesWhatCannotBeRead) {
     const auto isFolder = readAll(folder.path());
     ASSERT_FALSE(isFolder);
     EXPECT_EQ(isFolder.error().code, ErrorCode::BadInput);
+}
+
+TEST(LineReader, EndsWithinABufferWhenStopped) {
+    const TempFolder folder;
+    std::string text;
+    for (int i = 0; i < 100'000; ++i) text += "a line of text\n";
+    for (const std::string& bytes : {text, gzipText(text)}) {
+        std::stop_source stop;
+        auto reader = LineReader::open(folder.write("long", bytes), stop.get_token()).value();
+        std::string line;
+        ASSERT_TRUE(reader.next(line).value());
+        stop.request_stop();
+        std::int64_t more = 0;
+        auto next = reader.next(line);
+        for (; next; next = reader.next(line)) ++more;
+        EXPECT_TRUE(wasStopped(next.error())) << next.error().text();
+        EXPECT_LT(more, (1 << 16) / 10) << "lines";
+    }
 }
 
 }  // namespace
