@@ -1,6 +1,8 @@
 #include <signal.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "tests/app/run_fixture.h"
 
@@ -93,26 +95,27 @@ TEST_F(StudyVerb, FaultsAreRefusedAndNothingIsStored) {
 }
 
 TEST_F(StudyVerb, StoppedOrKilledItGoesOnToTheSameResult) {
-    const std::vector<std::string> more{"--repeats", "2", "--population", "40", "--progress", "json"};
-    const auto withDatabase = [&](std::vector<std::string> arguments, const std::string& db) {
-        for (std::string& argument : arguments) {
-            if (argument == database()) argument = db;
-        }
+    const auto largeStudy = [&](const std::string& db) {
+        std::vector<std::string> arguments = study("seeds", {"--repeats", "2", "--progress", "json"});
+        *std::next(std::ranges::find(arguments, "--population")) = "40";
+        *std::next(std::ranges::find(arguments, "--db")) = db;
         return arguments;
     };
-    const Finished whole = run(study("seeds", more));
+    const Finished whole = run(largeStudy(database()));
     ASSERT_EQ(whole.code, 0) << whole.err;
     const auto inSecond = [](const std::string& seen) {
         return seen.find("seed 8 (2 of 2): generation 1") != std::string::npos;
     };
     for (const int signal : {SIGINT, SIGKILL}) {
         const std::string db = file("stopped" + std::to_string(signal) + ".db");
-        Program program({withDatabase(study("seeds", more), db), {}, {}});
+        Program program({largeStudy(db), {}, {}});
         ASSERT_TRUE(program.waitForError(inSecond));
         program.send(signal);
         const Finished stopped = program.finish();
         EXPECT_EQ(stopped.code, signal == SIGKILL ? -SIGKILL : 130) << stopped.err;
-        if (signal == SIGINT) EXPECT_THAT(stopped.err, HasSubstr("lpes resume 1 --db"));
+        if (signal == SIGINT) {
+            EXPECT_THAT(stopped.err, HasSubstr("lpes resume 1 --db"));
+        }
         EXPECT_EQ(run({"resume", "1", "--db", db, "--out", file("p.json")}).code, 2) << "a study has no profile";
         const Finished resumed = run({"resume", "last", "--db", db, "--json"});
         ASSERT_EQ(resumed.code, 0) << resumed.err;

@@ -36,9 +36,9 @@ TEST(LiveProbe, ShowsWhatTheStudiesMeasure) {
     studies::TaskSpec one = task;
     one.limit = 1;
     NullObserver observer;
-    auto opened = take(studies::openBench(compute, one, 1));
+    auto opened = take(studies::openBench(compute, one, 1, {}));
     const studies::PassSize pass{3, std::nullopt, true, false};
-    const auto plan = take(studies::planOfAllItems(opened, opened.config().contextLength, pass));
+    const auto plan = take(studies::planOfAllItems(opened, opened.config().contextLength, pass, {}));
     const auto bench = take(studies::loadBench(std::move(opened), compute, pass, observer, {}));
     const auto session = bench.model.lm->newSession(1);
     class Quiet final : public studies::ChunkObserver {

@@ -243,7 +243,7 @@ TEST_F(SearchSeries, StoppedAnywhereAndResumedEndsInTheSameResult) {
 
 TEST_F(SearchSeries, PlotsAndReportShowItsLevelsAlsoUnderWay) {
     set(StudyKind::Convergence, {"genetic", "random"}, 2);
-    StopAfter watcher(100);
+    StopAtStage watcher("random, seed 7");
     const auto stopped = take(studies::runStudy(settings, *store, watcher, watcher.token()));
     ASSERT_TRUE(stopped.stoppedEarly);
     store::StoreReader& reader = store->reader();
