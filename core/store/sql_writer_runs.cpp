@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/clock.h"
+#include "core/base/host.h"
 #include "core/store/names.h"
 #include "core/store/sql_writer.h"
 

@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/base/host.h"
+
 namespace lpes::store {
 
 namespace {
@@ -54,12 +56,6 @@ std::filesystem::path lockPath(const std::filesystem::path& database) {
     std::filesystem::path path = database;
     path += ".lock";
     return path;
-}
-
-std::string hostName() {
-    char name[256] = {};
-    if (::gethostname(name, sizeof name - 1) != 0) return "unknown";
-    return name;
 }
 
 Result<WriterLock> WriterLock::acquire(const std::filesystem::path& database, const std::string& holder) {

@@ -34,7 +34,4 @@ class WriterLock {
     int m_fd = -1;
 };
 
-/// Name of this machine, for the lock file and for runs.
-[[nodiscard]] std::string hostName();
-
 }  // namespace lpes::store

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/base/host.h"
 #include "tests/core/store/store_fixture.h"
 
 namespace lpes::store::test {
