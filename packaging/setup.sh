@@ -27,7 +27,7 @@ installPackages() {
   local wanted=(g++ cmake pkg-config ninja-build ccache git python3 python3-venv unzip ca-certificates
     libexpected-dev nlohmann-json3-dev libcli11-dev libspdlog-dev libfmt-dev libpcre2-dev libutf8proc-dev
     libsqlitecpp-dev libsqlite3-dev zlib1g-dev libarchive-dev libcsv-dev libssl-dev libeigen3-dev libboost-dev
-    libgtest-dev libgmock-dev)
+    libgtest-dev libgmock-dev libopenmpi-dev openmpi-bin)
   if [ "$withGui" = 1 ]; then
     wanted+=(qt6-base-dev libqcustomplot-dev libgl-dev fonts-dejavu-core)
     # Debian 13 renamed the package.
