@@ -68,4 +68,12 @@ Result<std::vector<model::GeneratedAnswer>> RemoteSession::generateAnswers(
     return readMessage([&] { return answersFromJson(answer->at("answers")); });
 }
 
+Result<std::vector<model::ScaleGradient>> RemoteSession::scaleGradients(std::span<const model::ScoredPrompt> batch,
+                                                                        const model::PositionMethod& method,
+                                                                        std::stop_token stop) {
+    const auto answer = ask({{"do", "gradients"}, {"batch", toJson(batch)}}, method, stop);
+    if (!answer) return fail(answer.error());
+    return readMessage([&] { return gradientsFromJson(answer->at("gradients")); });
+}
+
 }  // namespace lpes::cluster

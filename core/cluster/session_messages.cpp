@@ -90,6 +90,23 @@ std::vector<model::GeneratedAnswer> answersFromJson(const json& array) {
     return answers;
 }
 
+json toJson(std::span<const model::ScaleGradient> gradients) {
+    json array = json::array();
+    for (const model::ScaleGradient& one : gradients)
+        array.push_back({{"mean_nll", one.meanNll}, {"gradient", one.gradient}});
+    return array;
+}
+
+std::vector<model::ScaleGradient> gradientsFromJson(const json& array) {
+    std::vector<model::ScaleGradient> gradients;
+    for (const json& one : array) {
+        gradients.emplace_back();
+        one.at("mean_nll").get_to(gradients.back().meanNll);
+        one.at("gradient").get_to(gradients.back().gradient);
+    }
+    return gradients;
+}
+
 json toJson(const Error& error) {
     return {{"code", errorName(error.code)},
             {"message", error.message},

@@ -13,9 +13,11 @@
 ///
 ///   to a rank    {do: "score", id, method, share, batch: [{prompt: [id…], answer: [id…]}…]}
 ///                {do: "generate", id, method, share, most, ends: [id…], prompts: [[id…]…]}
+///                {do: "gradients", id, method, batch: [{prompt: [id…], answer: [id…]}…]}
 ///                {do: "stop", id}        the request of that number ends at its next layer
 ///   from a rank  {id, scores: [{log_probs: […], all_argmax, mean_nll}…]}
 ///                {id, answers: [{ids: […], ended}…]}
+///                {id, gradients: [{mean_nll, gradient: […]}…]}
 ///                {id, error: {code, message, detail, context}}
 namespace lpes::cluster {
 
@@ -39,6 +41,7 @@ template <class Read>
 [[nodiscard]] nlohmann::json toJson(std::span<const model::ScoredPrompt> batch);
 [[nodiscard]] nlohmann::json toJson(std::span<const model::AnswerScore> scores);
 [[nodiscard]] nlohmann::json toJson(std::span<const model::GeneratedAnswer> answers);
+[[nodiscard]] nlohmann::json toJson(std::span<const model::ScaleGradient> gradients);
 [[nodiscard]] nlohmann::json toJson(const Error& error);
 
 // These throw nlohmann::json::exception: use them inside readMessage.
@@ -46,6 +49,7 @@ template <class Read>
 [[nodiscard]] std::vector<model::ScoredPrompt> promptsFromJson(const nlohmann::json& array);
 [[nodiscard]] std::vector<model::AnswerScore> scoresFromJson(const nlohmann::json& array);
 [[nodiscard]] std::vector<model::GeneratedAnswer> answersFromJson(const nlohmann::json& array);
+[[nodiscard]] std::vector<model::ScaleGradient> gradientsFromJson(const nlohmann::json& array);
 [[nodiscard]] Error errorFromJson(const nlohmann::json& object);
 
 }  // namespace lpes::cluster

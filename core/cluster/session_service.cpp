@@ -89,19 +89,22 @@ class Service {
     /// Throws nlohmann::json::exception for a request that cannot be understood.
     json compute(const json& request, const std::stop_token& stop) {
         const model::PositionMethod method = methodFromJson(request.at("method"));
-        const bool share = request.at("share");
         const std::string what = request.at("do");
         return guarded([&]() -> json {
             if (what == "score") {
                 const auto batch = promptsFromJson(request.at("batch"));
-                const auto scores = m_session.scoreAnswers(batch, method, stop, {share});
+                const auto scores = m_session.scoreAnswers(batch, method, stop, {request.at("share").get<bool>()});
                 return scores ? json{{"scores", toJson(*scores)}} : json{{"error", toJson(scores.error())}};
             }
             if (what == "generate") {
                 const auto prompts = request.at("prompts").get<std::vector<std::vector<model::TokenId>>>();
-                const model::GenerateOptions options{request.at("most"), request.at("ends"), share};
+                const model::GenerateOptions options{request.at("most"), request.at("ends"), request.at("share")};
                 const auto answers = m_session.generateAnswers(prompts, method, options, stop);
                 return answers ? json{{"answers", toJson(*answers)}} : json{{"error", toJson(answers.error())}};
+            }
+            if (what == "gradients") {
+                const auto gradients = m_session.scaleGradients(promptsFromJson(request.at("batch")), method, stop);
+                return gradients ? json{{"gradients", toJson(*gradients)}} : json{{"error", toJson(gradients.error())}};
             }
             return {
                 {"error", toJson({ErrorCode::Unsupported, "this lpes cannot do '" + what + "' for others", {}, {}})}};

@@ -10,8 +10,9 @@
 
 namespace lpes::model {
 
-/// What the evaluation of prompts needs of a session, which may run on another machine (cluster/remote_session.h): the
-/// calls mean what ModelSession's of the same names do. thread-compatible: one owner at a time.
+/// What the evaluation of prompts and descents need of a session, which may run on another machine
+/// (cluster/remote_session.h): the calls mean what ModelSession's of the same names do. thread-compatible: one owner at
+/// a time.
 class AnswerSession {
   public:
     virtual ~AnswerSession() = default;
@@ -22,6 +23,9 @@ class AnswerSession {
     [[nodiscard]] virtual Result<std::vector<GeneratedAnswer>> generateAnswers(
         std::span<const std::vector<TokenId>> prompts, const PositionMethod& method, const GenerateOptions& options,
         std::stop_token stop) = 0;
+    [[nodiscard]] virtual Result<std::vector<ScaleGradient>> scaleGradients(std::span<const ScoredPrompt> batch,
+                                                                            const PositionMethod& method,
+                                                                            std::stop_token stop) = 0;
 };
 
 /// A session of this machine, which outlives it.
@@ -38,6 +42,11 @@ class LocalSession final : public AnswerSession {
                                                                        const GenerateOptions& options,
                                                                        std::stop_token stop) override {
         return m_session.generateAnswers(prompts, method, options, std::move(stop));
+    }
+    [[nodiscard]] Result<std::vector<ScaleGradient>> scaleGradients(std::span<const ScoredPrompt> batch,
+                                                                    const PositionMethod& method,
+                                                                    std::stop_token stop) override {
+        return m_session.scaleGradients(batch, method, std::move(stop));
     }
 
   private:

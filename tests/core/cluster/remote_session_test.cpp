@@ -22,6 +22,7 @@ using cluster::RemoteSession;
 using model::AnswerScore;
 using model::GeneratedAnswer;
 using model::PositionMethod;
+using model::ScaleGradient;
 using model::ScoredPrompt;
 using testing::HasSubstr;
 
@@ -63,6 +64,14 @@ class EchoSession final : public model::AnswerSession {
         answers.push_back({options.endIds, false});
         answers.push_back({{options.mostNewTokens, static_cast<int>(method.headScales.size())}, true});
         return answers;
+    }
+    Result<std::vector<ScaleGradient>> scaleGradients(std::span<const ScoredPrompt> batch, const PositionMethod& method,
+                                                      std::stop_token) override {
+        if (method.scales.empty()) return fail(ErrorCode::Usage, "no scales");
+        std::vector<ScaleGradient> gradients;
+        for (const ScoredPrompt& one : batch)
+            gradients.push_back({one.prompt.front() / 7.0, {method.scales.front(), one.answer.front() / -3.0, -0.0}});
+        return gradients;
     }
     void awaitWaiting() {
         std::unique_lock lock(m_mutex);
@@ -127,6 +136,22 @@ TEST_F(RemoteSessions, AnswersAreGeneratedWithTheOptions) {
     EXPECT_TRUE((*answers)[0].ended);
     EXPECT_EQ((*answers)[2].ids, (std::vector<model::TokenId>{5, 6}));
     EXPECT_EQ((*answers)[3].ids, (std::vector<model::TokenId>{12, 3}));
+}
+
+TEST_F(RemoteSessions, SlopesKeepEveryBit) {
+    const std::vector<ScoredPrompt> batch{{{5, 6}, {1}}, {{3}, {2, 4}}};
+    const auto gradients = session->scaleGradients(batch, named("lpes"), {});
+    ASSERT_TRUE(gradients) << gradients.error().text();
+    const auto local = echo.scaleGradients(batch, named("lpes"), {});
+    ASSERT_EQ(gradients->size(), 2u);
+    for (std::size_t i = 0; i < 2; ++i) {
+        EXPECT_EQ((*gradients)[i].meanNll, (*local)[i].meanNll);
+        EXPECT_EQ((*gradients)[i].gradient, (*local)[i].gradient);
+        EXPECT_TRUE(std::signbit((*gradients)[i].gradient[2])) << "a zero keeps its sign";
+    }
+    const auto refused = session->scaleGradients(batch, {}, {});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::Usage);
 }
 
 TEST_F(RemoteSessions, AnErrorComesBackAsItIsAndTheSessionGoesOn) {
