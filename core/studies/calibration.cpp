@@ -105,12 +105,13 @@ class Timing {
   private:
     Result<double> pass(std::size_t chunk, const std::stop_token& stop) {
         // Under a split of its own each time: what is stored would not be computed again.
-        auto evaluation = VariantEvaluation::begin({*m_session, m_prepared.bench.model.tokenizer(),
-                                                    m_prepared.searchPlan, m_method, m_prepared.score, m_store,
-                                                    m_variantId, fmt::format("{}-{}", m_name, m_passes++)});
+        auto evaluation = VariantEvaluation::begin({m_prepared.bench.model.tokenizer(), m_prepared.searchPlan, m_method,
+                                                    m_prepared.score, m_store, m_variantId,
+                                                    fmt::format("{}-{}", m_name, m_passes++)});
         if (!evaluation) return fail(evaluation.error());
         const double start = steadySeconds();
-        if (auto run = evaluation->runChunk(chunk, stop); !run) return fail(run.error());
+        model::LocalSession session(*m_session);
+        if (auto run = evaluation->runChunk(chunk, session, stop); !run) return fail(run.error());
         return steadySeconds() - start;
     }
 
@@ -180,9 +181,10 @@ class Calibrator {
         Unwatched unwatched;
         const search::SearchSettings& search = m_prepared.settings.search;
         const double start = steadySeconds();
-        auto rows = measureItemSlopes({m_timings.front().session(), m_prepared.searchPlan, search.groups, m_scales,
-                                       m_store, m_variantId, "calibration"},
-                                      items.front(), unwatched, m_stop);
+        model::LocalSession session(m_timings.front().session());
+        auto rows =
+            measureItemSlopes({m_prepared.searchPlan, search.groups, m_scales, m_store, m_variantId, "calibration"},
+                              items.front(), session, unwatched, m_stop);
         into.slopeSeconds = (steadySeconds() - start) / static_cast<double>(items.front().size());
         // A sensitivity that cannot be measured costs a search a warning, not its result.
         if (!rows && (descends || model::wasStopped(rows.error()))) return fail(rows.error());

@@ -196,13 +196,13 @@ Result<void> recordPositions(const Comparison& work, std::int64_t runId, store::
 }
 
 /// Chunk by chunk, the methods taking turns: a machine that slows down slows all of them. False when stopped.
-Result<bool> runChunks(Comparison& work, RunProgress& progress, std::stop_token stop) {
+Result<bool> runChunks(Comparison& work, model::AnswerSession& session, RunProgress& progress, std::stop_token stop) {
     const std::size_t count = work.contenders.size();
     for (std::size_t chunk = 0; chunk < work.plan.chunks().size(); ++chunk) {
         for (std::size_t i = 0; i < count; ++i) {
             Contender& one = work.contenders[(chunk + i) % count];
             progress.setStage(fmt::format("comparing: {}", one.text));
-            const auto run = one.evaluation->runChunk(chunk, stop);
+            const auto run = one.evaluation->runChunk(chunk, session, stop);
             if (!run) {
                 if (model::wasStopped(run.error())) return false;
                 return fail(run.error());
@@ -244,13 +244,14 @@ Result<StudyOutcome> compareAll(Comparison& work, const CompareSettings& setting
         if (!variant) return fail(variant.error());
         one.variantId = *variant;
         auto begun = VariantEvaluation::begin(
-            {*session, work.bench.model.tokenizer(), work.plan, one.method, work.score, store, *variant, kSplit});
+            {work.bench.model.tokenizer(), work.plan, one.method, work.score, store, *variant, kSplit});
         if (!begun) return fail(begun.error());
         one.evaluation.emplace(std::move(*begun));
     }
     progress.setTotal((work.plan.prompts() + work.guardrail.prompts()) *
                       static_cast<std::int64_t>(work.contenders.size()));
-    auto complete = runChunks(work, progress, stop);
+    model::LocalSession answers(*session);
+    auto complete = runChunks(work, answers, progress, stop);
     if (complete && *complete) complete = measureShortContexts(work, *session, progress, stop);
     if (!complete) return fail(complete.error());
     if (auto recorded = recordPositions(work, runId, store); !recorded) return fail(recorded.error());

@@ -74,9 +74,10 @@ class Evaluation {
             m_store.ensureVariant(m_runId, name, repeat == 0 ? storedScales(m_work.method) : rope::LayerScales{});
         if (!variant) return fail(variant.error());
         m_progress.setStage(fmt::format("evaluating {}", name));
-        auto outcomes = evaluateVariant({*m_session, m_work.bench.model.tokenizer(), *plan, m_work.method, m_work.score,
-                                         m_store, *variant, kSplit, m_settings.agreementItems},
-                                        m_progress, stop, plan->chunks().size());
+        model::LocalSession session(*m_session);
+        auto outcomes = evaluateVariant({m_work.bench.model.tokenizer(), *plan, m_work.method, m_work.score, m_store,
+                                         *variant, kSplit, m_settings.agreementItems},
+                                        session, m_progress, stop);
         if (!outcomes) {
             if (!model::wasStopped(outcomes.error())) return fail(outcomes.error());
             m_stopped = true;

@@ -32,7 +32,7 @@ struct Asked {
 
 /// Greedy answers to the entries of a chunk that are to have one, decoded together, ended by an end token or at the
 /// length that each entry's rule says.
-Result<std::vector<std::string>> generateTexts(const VariantEvaluation::Subject& subject,
+Result<std::vector<std::string>> generateTexts(const VariantEvaluation::Subject& subject, model::AnswerSession& session,
                                                const std::vector<const Asked*>& asked, const std::stop_token& stop) {
     std::vector<std::vector<text::TokenId>> prompts;
     model::GenerateOptions options{1, subject.tokenizer.endIds(), subject.plan.pass().sharePrefixes};
@@ -40,7 +40,7 @@ Result<std::vector<std::string>> generateTexts(const VariantEvaluation::Subject&
         prompts.push_back(one->tokens->prompt);
         options.mostNewTokens = std::max(options.mostNewTokens, one->tokens->rule.maxNewTokens);
     }
-    auto answers = subject.session.generateAnswers(prompts, subject.method, options, stop);
+    auto answers = session.generateAnswers(prompts, subject.method, options, stop);
     if (!answers) return fail(answers.error());
     std::vector<std::string> texts;
     for (std::size_t i = 0; i < asked.size(); ++i) {
@@ -176,17 +176,18 @@ Result<VariantEvaluation> VariantEvaluation::begin(Subject subject) {
         item += entry.position == 0 && !entry.tooLong ? 1 : 0;
         evaluation.m_generates.push_back(
             !entry.tooLong && (own.score.kind == tasks::ScoreKind::Kind::Generate || item < own.generatedItems));
-        if (entry.tooLong) evaluation.m_outcomes.push_back(outcomeOf(entry));
+        if (entry.tooLong) evaluation.m_tooLong.push_back(outcomeOf(entry));
     }
-    if (!evaluation.m_outcomes.empty()) {
-        if (auto done = commit(own.store, own.variantId, own.split, evaluation.m_outcomes); !done)
+    if (!evaluation.m_tooLong.empty()) {
+        if (auto done = commit(own.store, own.variantId, own.split, evaluation.m_tooLong); !done)
             return fail(done.error());
     }
+    evaluation.m_byChunk.resize(own.plan.chunks().size());
     return evaluation;
 }
 
 Result<std::vector<analysis::ItemOutcome>> VariantEvaluation::compute(const std::vector<std::size_t>& indices,
-                                                                      ChunkRun& run,
+                                                                      model::AnswerSession& session, ChunkRun& run,
                                                                       const std::stop_token& stop) const {
     std::vector<Asked> chunk;
     std::vector<model::ScoredPrompt> batch;
@@ -198,7 +199,7 @@ Result<std::vector<analysis::ItemOutcome>> VariantEvaluation::compute(const std:
         run.tokens += m_subject.plan.entries()[index].scoredTokens;
     }
     const double start = steadySeconds();
-    auto scores = m_subject.session.scoreAnswers(batch, m_subject.method, stop, {m_subject.plan.pass().sharePrefixes});
+    auto scores = session.scoreAnswers(batch, m_subject.method, stop, {m_subject.plan.pass().sharePrefixes});
     if (!scores) return fail(scores.error());
     run.seconds = steadySeconds() - start;
     std::vector<const Asked*> generating;
@@ -207,7 +208,7 @@ Result<std::vector<analysis::ItemOutcome>> VariantEvaluation::compute(const std:
     }
     std::vector<std::string> texts;
     if (!generating.empty()) {
-        auto made = generateTexts(m_subject, generating, stop);
+        auto made = generateTexts(m_subject, session, generating, stop);
         if (!made) return fail(made.error());
         texts = std::move(*made);
     }
@@ -234,7 +235,8 @@ Result<std::vector<analysis::ItemOutcome>> VariantEvaluation::compute(const std:
     return outcomes;
 }
 
-Result<VariantEvaluation::ChunkRun> VariantEvaluation::runChunk(std::size_t chunk, std::stop_token stop) {
+Result<VariantEvaluation::ChunkRun> VariantEvaluation::runChunk(std::size_t chunk, model::AnswerSession& session,
+                                                                std::stop_token stop) {
     const std::vector<std::size_t>& indices = m_subject.plan.chunks()[chunk];
     std::vector<analysis::ItemOutcome> outcomes;
     for (const std::size_t index : indices) {
@@ -249,26 +251,55 @@ Result<VariantEvaluation::ChunkRun> VariantEvaluation::runChunk(std::size_t chun
         run.reused = count;
     } else {
         if (stop.stop_requested()) return fail(ErrorCode::Failed, model::kStoppedMessage);
-        auto computed = compute(indices, run, stop);
+        auto computed = compute(indices, session, run, stop);
         if (!computed) return fail(computed.error());
         run.computed = count;
         outcomes = std::move(*computed);
         if (auto done = commit(m_subject.store, m_subject.variantId, m_subject.split, outcomes); !done)
             return fail(done.error());
     }
-    std::ranges::move(outcomes, std::back_inserter(m_outcomes));
+    m_byChunk[chunk] = std::move(outcomes);
     return run;
 }
 
-Result<std::vector<analysis::ItemOutcome>> evaluateVariant(VariantEvaluation::Subject subject, ChunkObserver& observer,
-                                                           std::stop_token stop, std::size_t chunks) {
+std::vector<analysis::ItemOutcome> VariantEvaluation::outcomes() const {
+    std::vector<analysis::ItemOutcome> all = m_tooLong;
+    for (const auto& chunk : m_byChunk) all.insert(all.end(), chunk.begin(), chunk.end());
+    return all;
+}
+
+namespace {
+
+Result<void> runAndTell(VariantEvaluation& evaluation, std::size_t chunk, model::AnswerSession& session,
+                        ChunkObserver& observer, const std::stop_token& stop) {
+    const auto run = evaluation.runChunk(chunk, session, stop);
+    if (!run) return fail(run.error());
+    return observer.chunkDone(run->computed, run->reused);
+}
+
+}  // namespace
+
+Result<std::vector<analysis::ItemOutcome>> evaluateVariant(VariantEvaluation::Subject subject,
+                                                           model::AnswerSession& session, ChunkObserver& observer,
+                                                           std::stop_token stop) {
+    const std::size_t chunks = subject.plan.chunks().size();
     auto evaluation = VariantEvaluation::begin(std::move(subject));
     if (!evaluation) return fail(evaluation.error());
     for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
-        const auto run = evaluation->runChunk(chunk, stop);
-        if (!run) return fail(run.error());
-        if (auto told = observer.chunkDone(run->computed, run->reused); !told) return fail(told.error());
+        if (auto done = runAndTell(*evaluation, chunk, session, observer, stop); !done) return fail(done.error());
     }
+    return evaluation->outcomes();
+}
+
+Result<std::vector<analysis::ItemOutcome>> evaluateVariant(VariantEvaluation::Subject subject, SessionPool& pool,
+                                                           ChunkObserver& observer, std::stop_token stop,
+                                                           std::size_t chunks) {
+    auto evaluation = VariantEvaluation::begin(std::move(subject));
+    if (!evaluation) return fail(evaluation.error());
+    const auto work = [&](std::size_t chunk, model::AnswerSession& session, const std::stop_token& halt) {
+        return runAndTell(*evaluation, chunk, session, observer, halt);
+    };
+    if (auto done = pool.run(chunks, work, stop); !done) return fail(done.error());
     return evaluation->outcomes();
 }
 

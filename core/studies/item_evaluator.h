@@ -14,6 +14,7 @@
 #include "core/model/causal_lm.h"
 #include "core/store/store.h"
 #include "core/studies/prompt_maker.h"
+#include "core/studies/session_pool.h"
 #include "core/tasks/score_kind.h"
 
 namespace lpes::studies {
@@ -90,12 +91,11 @@ class ChunkObserver {
 /// One variant on a plan, chunk by chunk: outcomes that the data base has are reused, missing chunks are computed and
 /// committed one by one. Generation scoring holds a greedy answer of the rule's length against the references, and
 /// keeps the raw answer; the likelihood is teacher forced either way. All that `begin` is given outlives it.
-/// thread-compatible.
+/// thread-compatible, but different chunks may be run at the same time.
 class VariantEvaluation {
   public:
-    /// What is evaluated, by whom and where it goes.
+    /// What is evaluated and where it goes.
     struct Subject {
-        model::ModelSession& session;
         const text::Tokenizer& tokenizer;
         const PromptPlan& plan;
         rope::PositionMethod method;
@@ -114,25 +114,33 @@ class VariantEvaluation {
         double seconds = 0.0;                   ///< of teacher-forced scoring, 0 when reused
         std::int64_t tokens = 0;                ///< that were scored in them, answers included
     };
-    /// Answers a stop with kStoppedMessage; what was finished is kept.
-    [[nodiscard]] Result<ChunkRun> runChunk(std::size_t chunk, std::stop_token stop);
+    /// Answers a stop with kStoppedMessage; what was finished is kept. The outcomes do not depend on which session of
+    /// the model runs a chunk, nor on the order of chunks.
+    [[nodiscard]] Result<ChunkRun> runChunk(std::size_t chunk, model::AnswerSession& session, std::stop_token stop);
 
-    [[nodiscard]] const std::vector<analysis::ItemOutcome>& outcomes() const { return m_outcomes; }
+    /// Of the items that are too long, then of the chunks that were run, in their order.
+    [[nodiscard]] std::vector<analysis::ItemOutcome> outcomes() const;
 
   private:
     explicit VariantEvaluation(Subject subject) : m_subject(std::move(subject)) {}
     [[nodiscard]] Result<std::vector<analysis::ItemOutcome>> compute(const std::vector<std::size_t>& indices,
-                                                                     ChunkRun& run, const std::stop_token& stop) const;
+                                                                     model::AnswerSession& session, ChunkRun& run,
+                                                                     const std::stop_token& stop) const;
 
     Subject m_subject;
     std::vector<bool> m_generates;  ///< [entries]
     std::map<std::pair<std::string, int>, analysis::ItemOutcome> m_known;
-    std::vector<analysis::ItemOutcome> m_outcomes;
+    std::vector<analysis::ItemOutcome> m_tooLong;
+    std::vector<std::vector<analysis::ItemOutcome>> m_byChunk;  ///< [chunks] empty: not run yet
 };
 
-/// The first `chunks` of a variant, one after another.
+/// All chunks of a variant, one after another.
 [[nodiscard]] Result<std::vector<analysis::ItemOutcome>> evaluateVariant(VariantEvaluation::Subject subject,
-                                                                         ChunkObserver& observer, std::stop_token stop,
-                                                                         std::size_t chunks);
+                                                                         model::AnswerSession& session,
+                                                                         ChunkObserver& observer, std::stop_token stop);
+/// The first `chunks` of a variant, as the pool's sessions are free. Errors as before, of the first chunk that has one.
+[[nodiscard]] Result<std::vector<analysis::ItemOutcome>> evaluateVariant(VariantEvaluation::Subject subject,
+                                                                         SessionPool& pool, ChunkObserver& observer,
+                                                                         std::stop_token stop, std::size_t chunks);
 
 }  // namespace lpes::studies

@@ -10,6 +10,7 @@
 #include "core/base/clock.h"
 #include "core/base/thread_priority.h"
 #include "core/base/version.h"
+#include "core/cluster/channel.h"
 #include "core/model/torch/torch_runtime.h"
 
 namespace lpes::studies {
@@ -240,8 +241,10 @@ Result<StudyOutcome> conductRun(store::StoreWriter& store, std::int64_t runId, R
     }
     if (!outcome) {
         // The error that ended the run is what the user needs; a second one while writing it down would hide it.
-        (void)store.endRun(runId, store::RunState::Failed, progress.elapsedSeconds(), "error", outcome.error().text(),
-                           "");
+        // Of a lost machine nothing is to be tried otherwise when the run is resumed, as after a failure.
+        const bool lost = cluster::isLostPeer(outcome.error());
+        (void)store.endRun(runId, lost ? store::RunState::Interrupted : store::RunState::Failed,
+                           progress.elapsedSeconds(), "error", outcome.error().text(), "");
         return fail(outcome.error());
     }
     outcome->runId = runId;

@@ -122,7 +122,8 @@ class RunProgress final : public ChunkObserver {
     double m_lastHeartbeat = 0.0, m_lastTold = 0.0;
 };
 
-/// Runs `work` and ends the run in the data base as it ended: finished, stopped, or failed with the error's text.
+/// Runs `work` and ends the run in the data base as it ended: finished, stopped, interrupted (a lost peer) or failed,
+/// with the error's text.
 [[nodiscard]] Result<StudyOutcome> conductRun(store::StoreWriter& store, std::int64_t runId, RunProgress& progress,
                                               const std::function<Result<StudyOutcome>()>& work);
 

@@ -9,14 +9,28 @@
 
 namespace lpes::studies {
 
-SearchFitness::SearchFitness(Context context, const PromptPlan& searchPlan, int workers, StoredCandidates before)
+Result<SearchSessions> SearchSessions::make(const Workbench& bench, int workers,
+                                            std::vector<model::AnswerSession*> others) {
+    SearchSessions sessions;
+    std::vector<model::AnswerSession*> all;
+    for (int i = 0; i < workers; ++i) {
+        sessions.own.push_back(bench.model.lm->newSession(bench.threads));
+        sessions.local.push_back(std::make_unique<model::LocalSession>(*sessions.own.back()));
+        all.push_back(sessions.local.back().get());
+    }
+    all.insert(all.end(), others.begin(), others.end());
+    auto pool = SessionPool::start(std::move(all));
+    if (!pool) return fail(pool.error());
+    sessions.pool = std::move(*pool);
+    return sessions;
+}
+
+SearchFitness::SearchFitness(Context context, const PromptPlan& searchPlan, StoredCandidates before)
     : m_context(std::move(context)),
       m_searchPlan(searchPlan),
       m_slopeItems(entriesByItem(searchPlan)),
       m_before(std::move(before)) {
     RandomStream(m_context.seed, kStreamSlopeItems).shuffle(m_slopeItems);
-    for (int i = 0; i < workers; ++i)
-        m_sessions.push_back(m_context.bench.model.lm->newSession(m_context.bench.threads));
 }
 
 namespace {
@@ -32,8 +46,7 @@ Result<search::Evaluation> evaluationOf(Result<SearchFitness::SplitResult> resul
 
 }  // namespace
 
-Result<search::Evaluation> SearchFitness::evaluate(const search::Candidate& candidate, int worker,
-                                                   std::stop_token stop) {
+Result<search::Evaluation> SearchFitness::evaluate(const search::Candidate& candidate, int, std::stop_token stop) {
     if (const auto it = m_before.failed.find({candidate.generation, candidate.index}); it != m_before.failed.end()) {
         m_context.progress.addSkipped(m_searchPlan.prompts());
         search::Evaluation evaluation;
@@ -41,12 +54,12 @@ Result<search::Evaluation> SearchFitness::evaluate(const search::Candidate& cand
         evaluation.reason = it->second;
         return evaluation;
     }
-    return evaluationOf(evaluateSplit("candidate", candidate.scales, m_searchPlan, "search", worker, stop));
+    return evaluationOf(evaluateSplit("candidate", candidate.scales, m_searchPlan, "search", stop));
 }
 
-Result<search::Evaluation> SearchFitness::evaluateFirst(const search::Candidate& candidate, int count, int worker,
+Result<search::Evaluation> SearchFitness::evaluateFirst(const search::Candidate& candidate, int count, int,
                                                         std::stop_token stop) {
-    return evaluationOf(evaluateSplit("candidate", candidate.scales, m_searchPlan, "search", worker, stop, count));
+    return evaluationOf(evaluateSplit("candidate", candidate.scales, m_searchPlan, "search", stop, count));
 }
 
 bool SearchFitness::isStored(const search::Candidate& candidate) const {
@@ -64,12 +77,11 @@ std::vector<std::size_t> SearchFitness::entriesOf(const search::SlopeRequest& re
     return entries;
 }
 
-Result<search::Slope> SearchFitness::slope(const search::SlopeRequest& request, int worker, std::stop_token stop) {
+Result<search::Slope> SearchFitness::slope(const search::SlopeRequest& request, int, std::stop_token stop) {
     auto variant = m_context.store.ensureVariant(m_context.runId, "descent", request.scales);
     if (!variant) return fail(variant.error());
-    auto rows = measureItemSlopes(
-        {session(worker), m_searchPlan, m_context.groups, request.scales, m_context.store, *variant, "search"},
-        entriesOf(request), m_context.progress, stop);
+    auto rows = measureItemSlopes({m_searchPlan, m_context.groups, request.scales, m_context.store, *variant, "search"},
+                                  entriesOf(request), m_context.pool, m_context.progress, stop);
     if (!rows) return fail(rows.error());
     return weightedSlope(meanByPosition(*rows, m_context.bench.task.positions.size()), m_context.weights,
                          m_context.gapPenalty);
@@ -104,14 +116,12 @@ std::vector<double> SearchFitness::scoresByItem(const std::vector<analysis::Item
 Result<SearchFitness::SplitResult> SearchFitness::evaluateSplit(const std::string& name,
                                                                 const std::vector<double>& scales,
                                                                 const PromptPlan& plan, const std::string& split,
-                                                                int worker, std::stop_token stop,
-                                                                std::optional<int> firstItems) {
+                                                                std::stop_token stop, std::optional<int> firstItems) {
     auto variant = m_context.store.ensureVariant(m_context.runId, name, scales);
     if (!variant) return fail(variant.error());
-    auto outcomes =
-        evaluateVariant({session(worker), m_context.bench.model.tokenizer(), plan, method(scales), m_context.score,
-                         m_context.store, *variant, split},
-                        m_context.progress, stop, firstItems ? plan.chunksOf(*firstItems) : plan.chunks().size());
+    auto outcomes = evaluateVariant(
+        {m_context.bench.model.tokenizer(), plan, method(scales), m_context.score, m_context.store, *variant, split},
+        m_context.pool, m_context.progress, stop, firstItems ? plan.chunksOf(*firstItems) : plan.chunks().size());
     if (!outcomes) return fail(outcomes.error());
     SplitResult result;
     result.variantId = *variant;

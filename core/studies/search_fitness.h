@@ -8,9 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/cluster/channel.h"
 #include "core/search/genetic_search.h"
 #include "core/studies/item_evaluator.h"
 #include "core/studies/run_session.h"
+#include "core/studies/session_pool.h"
 #include "core/tasks/score_kind.h"
 
 namespace lpes::studies {
@@ -22,12 +24,24 @@ struct StoredCandidates {
     std::map<std::pair<int, int>, std::string> failed;
 };
 
+/// The sessions that a search evaluates with.
+struct SearchSessions {
+    std::vector<std::unique_ptr<model::ModelSession>> own;  ///< on this machine; at least one
+    std::vector<std::unique_ptr<model::LocalSession>> local;
+    std::unique_ptr<SessionPool> pool;  ///< of these and of the other ranks' sessions
+
+    /// `workers` sessions of this machine's own. Errors as SessionPool::start.
+    [[nodiscard]] static Result<SearchSessions> make(const Workbench& bench, int workers,
+                                                     std::vector<model::AnswerSession*> others);
+};
+
 /// Scores candidates on a split of the items; what the data base already has is not computed again, which is all that
-/// resuming needs. thread-safe for different worker numbers.
+/// resuming needs. As many candidates as there are sessions are to be evaluated at the same time. thread-safe.
 class SearchFitness final : public search::Fitness {
   public:
     struct Context {
         const Workbench& bench;
+        SessionPool& pool;
         store::StoreWriter& store;
         RunProgress& progress;
         std::int64_t runId = 0;
@@ -37,11 +51,11 @@ class SearchFitness final : public search::Fitness {
         curve::ScaleGroups groups;  ///< what scales belong to besides their layer
         std::uint64_t seed = 1;     ///< of the order in which descents see the search items
     };
-    /// One session per worker.
-    SearchFitness(Context context, const PromptPlan& searchPlan, int workers, StoredCandidates before);
+    SearchFitness(Context context, const PromptPlan& searchPlan, StoredCandidates before);
 
     Result<search::Evaluation> evaluate(const search::Candidate& candidate, int worker, std::stop_token stop) override;
-    bool isStop(const Error& error) const override { return model::wasStopped(error); }
+    /// A lost peer ends the search as a stop does: no candidate is to blame.
+    bool isStop(const Error& error) const override { return model::wasStopped(error) || cluster::isLostPeer(error); }
     bool isStored(const search::Candidate& candidate) const override;
     int items() const override { return static_cast<int>(m_slopeItems.size()); }
     Result<search::Evaluation> evaluateFirst(const search::Candidate& candidate, int count, int worker,
@@ -64,10 +78,8 @@ class SearchFitness final : public search::Fitness {
     };
     /// `firstItems`: only so many of the plan's items; unset: all.
     [[nodiscard]] Result<SplitResult> evaluateSplit(const std::string& name, const std::vector<double>& scales,
-                                                    const PromptPlan& plan, const std::string& split, int worker,
+                                                    const PromptPlan& plan, const std::string& split,
                                                     std::stop_token stop, std::optional<int> firstItems = {});
-
-    [[nodiscard]] model::ModelSession& session(int worker) { return *m_sessions[static_cast<std::size_t>(worker)]; }
 
   private:
     /// `outcomes`: in order of item, then position.
@@ -77,7 +89,6 @@ class SearchFitness final : public search::Fitness {
     Context m_context;
     const PromptPlan& m_searchPlan;
     std::vector<std::vector<std::size_t>> m_slopeItems;  ///< the search plan's entries by item, shuffled
-    std::vector<std::unique_ptr<model::ModelSession>> m_sessions;
     const StoredCandidates m_before;
 };
 

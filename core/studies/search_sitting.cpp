@@ -75,15 +75,16 @@ exporters::Profile makeProfile(const PreparedSearch& prepared, const search::Can
 
 }  // namespace
 
-SearchSitting::SearchSitting(const PreparedSearch& prepared, store::StoreWriter& store, RunProgress& progress,
-                             std::int64_t runId, StoredCandidates before)
+SearchSitting::SearchSitting(const PreparedSearch& prepared, SearchSessions& sessions, store::StoreWriter& store,
+                             RunProgress& progress, std::int64_t runId, StoredCandidates before)
     : m_prepared(prepared),
+      m_sessions(sessions),
       m_store(store),
       m_progress(progress),
       m_runId(runId),
-      m_fitness({prepared.bench, store, progress, runId, prepared.score, prepared.weights, prepared.settings.gapPenalty,
-                 prepared.settings.search.groups, prepared.settings.search.seed},
-                prepared.searchPlan, prepared.settings.compute.workers, std::move(before)) {}
+      m_fitness({prepared.bench, *sessions.pool, store, progress, runId, prepared.score, prepared.weights,
+                 prepared.settings.gapPenalty, prepared.settings.search.groups, prepared.settings.search.seed},
+                prepared.searchPlan, std::move(before)) {}
 
 Result<StudyOutcome> SearchSitting::run(double elapsedBefore, std::stop_token stop) {
     const SearchRunSettings& settings = m_prepared.settings;
@@ -92,8 +93,9 @@ Result<StudyOutcome> SearchSitting::run(double elapsedBefore, std::stop_token st
                             {m_prepared.searchPlan.prompts(), std::ssize(m_prepared.bench.task.positions),
                              promptsOfAStep(m_prepared), after});
     auto outcome = search::runGeneticSearch(settings.search, m_prepared.bench.model.config().numLayers,
-                                            settings.compute.workers, m_fitness, recorder, elapsedBefore, stop);
+                                            m_sessions.pool->sessions(), m_fitness, recorder, elapsedBefore, stop);
     if (!outcome) return fail(outcome.error());
+    if (const auto lost = m_sessions.pool->lost()) return fail(*lost);
     if (outcome->end == search::EndReason::Stopped) return partial(*outcome);
     if (outcome->failedSlope) {
         return fail(outcome->failedSlope->code,
@@ -127,7 +129,7 @@ Result<SearchSitting::Winner> SearchSitting::selectWinner(const search::SearchOu
     std::optional<Winner> winner;
     for (const search::CandidateRecord& record : search::bestDistinct(outcome, m_prepared.settings.finalists)) {
         auto result =
-            m_fitness.evaluateSplit("candidate", record.candidate.scales, m_prepared.selectPlan, "select", 0, stop);
+            m_fitness.evaluateSplit("candidate", record.candidate.scales, m_prepared.selectPlan, "select", stop);
         if (!result) return fail(result.error());
         if (auto done = m_store.recordPositions(m_runId, positionRows(result->accuracy, result->variantId, "select"));
             !done) {
@@ -145,12 +147,11 @@ Result<StudyOutcome> SearchSitting::report(const search::SearchOutcome& outcome,
                                            std::stop_token stop) {
     const std::vector<double> none;
     const std::vector<double>& scales = winner.record.candidate.scales;
-    auto applied =
-        requireApplied(m_fitness.session(0), m_fitness.method(scales), m_prepared.reportPlan.longestPrompt());
+    auto applied = requireApplied(session(), m_fitness.method(scales), m_prepared.reportPlan.longestPrompt());
     if (!applied) return fail(applied.error());
-    auto baseline = m_fitness.evaluateSplit("baseline", none, m_prepared.reportPlan, "report", 0, stop);
+    auto baseline = m_fitness.evaluateSplit("baseline", none, m_prepared.reportPlan, "report", stop);
     if (!baseline) return stoppedOr(baseline.error(), outcome);
-    auto best = m_fitness.evaluateSplit("candidate", scales, m_prepared.reportPlan, "report", 0, stop);
+    auto best = m_fitness.evaluateSplit("candidate", scales, m_prepared.reportPlan, "report", stop);
     if (!best) return stoppedOr(best.error(), outcome);
     const auto searched = storedOutcomes(m_store.reader(), best->variantId, "search");
     if (!searched) return fail(searched.error());
@@ -168,7 +169,8 @@ Result<StudyOutcome> SearchSitting::report(const search::SearchOutcome& outcome,
     auto probed = probe(*baseline, *best, scales, stop);
     if (!probed) {
         const Error& error = probed.error();
-        if (model::wasStopped(error) || error.code == ErrorCode::Database) return stoppedOr(error, outcome);
+        const bool ends = m_fitness.isStop(error) || error.code == ErrorCode::Database;
+        if (ends) return stoppedOr(error, outcome);
         // The search has its result; pictures that cannot be measured must not take it away.
         m_warnings.push_back("attention, deviation or sensitivity could not be measured: " + error.text());
         m_progress.warn(m_warnings.back());
@@ -182,9 +184,9 @@ Result<json> SearchSitting::guardrail(const std::vector<double>& scales, std::st
     const Guardrail& guardrail = m_prepared.guardrail;
     if (guardrail.empty()) return json();
     m_progress.setStage("guardrail: short contexts");
-    auto before = guardrail.measure(m_fitness.session(0), {}, m_progress, stop);
+    auto before = guardrail.measure(session(), {}, m_progress, stop);
     if (!before) return fail(before.error());
-    auto after = guardrail.measure(m_fitness.session(0), m_fitness.method(scales), m_progress, stop);
+    auto after = guardrail.measure(session(), m_fitness.method(scales), m_progress, stop);
     if (!after) return fail(after.error());
     return guardrail.judge(*before, *after);
 }
@@ -204,8 +206,8 @@ Result<void> SearchSitting::probe(const SplitResult& baseline, const SplitResult
     if (!plan) return fail(plan.error());
     const std::vector<double> none;
     for (const auto& [split, scales] : {std::pair{&baseline, &none}, std::pair{&best, &winnerScales}}) {
-        auto attention = probeAttention(m_fitness.session(0), *plan, m_prepared.bench.task.labels,
-                                        m_fitness.method(*scales), AttentionQueries::LastToken, m_progress, stop);
+        auto attention = probeAttention(session(), *plan, m_prepared.bench.task.labels, m_fitness.method(*scales),
+                                        AttentionQueries::LastToken, m_progress, stop);
         if (!attention) return fail(attention.error());
         auto done = m_store.recordAttention(m_runId, attentionRows(*attention, split->variantId));
         if (!done) return fail(done.error());
@@ -223,9 +225,9 @@ Result<void> SearchSitting::probeSensitivity(const PromptPlan& plan, const std::
     for (const std::vector<double>* scales : {&level, &winnerScales}) {
         auto variant = m_store.ensureVariant(m_runId, "candidate", *scales);
         if (!variant) return fail(variant.error());
-        const auto rows = measureItemSlopes(
-            {m_fitness.session(0), plan, m_prepared.settings.search.groups, *scales, m_store, *variant, "report"},
-            entries, m_progress, stop);
+        const auto rows =
+            measureItemSlopes({plan, m_prepared.settings.search.groups, *scales, m_store, *variant, "report"}, entries,
+                              *m_sessions.pool, m_progress, stop);
         if (!rows) return fail(rows.error());
     }
     return {};
@@ -241,8 +243,7 @@ Result<void> SearchSitting::probeVariants(const PromptPlan& plan, const std::vec
         const std::string name = analysis::scaleVariantName(kind);
         auto variant = m_store.ensureVariant(m_runId, name, *scales);
         if (!variant) return fail(variant.error());
-        auto deviation =
-            probeDeviation(m_fitness.session(0), plan, name, m_fitness.method(*scales), seed, m_progress, stop);
+        auto deviation = probeDeviation(session(), plan, name, m_fitness.method(*scales), seed, m_progress, stop);
         if (!deviation) return fail(deviation.error());
         auto done = m_store.recordDeviations(m_runId, deviationRows(*deviation, *variant));
         if (!done) return fail(done.error());

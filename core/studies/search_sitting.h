@@ -17,8 +17,8 @@ namespace lpes::studies {
 /// selection, report, probes, profile. thread-compatible.
 class SearchSitting {
   public:
-    SearchSitting(const PreparedSearch& prepared, store::StoreWriter& store, RunProgress& progress, std::int64_t runId,
-                  StoredCandidates before);
+    SearchSitting(const PreparedSearch& prepared, SearchSessions& sessions, store::StoreWriter& store,
+                  RunProgress& progress, std::int64_t runId, StoredCandidates before);
 
     [[nodiscard]] Result<StudyOutcome> run(double elapsedBefore, std::stop_token stop);
 
@@ -57,7 +57,11 @@ class SearchSitting {
     [[nodiscard]] Result<StudyOutcome> stoppedOr(const Error& error, const search::SearchOutcome& outcome) const;
     [[nodiscard]] nlohmann::json common(const search::SearchOutcome& outcome) const;
 
+    /// For what is not done in pieces, while nothing is: probes, checks, the guardrail.
+    [[nodiscard]] model::ModelSession& session() { return *m_sessions.own.front(); }
+
     const PreparedSearch& m_prepared;
+    SearchSessions& m_sessions;
     store::StoreWriter& m_store;
     RunProgress& m_progress;
     const std::int64_t m_runId;

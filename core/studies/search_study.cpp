@@ -4,6 +4,7 @@
 
 #include "core/model/torch/torch_runtime.h"
 #include "core/studies/resuming.h"
+#include "core/studies/search_ranks.h"
 #include "core/studies/search_setup.h"
 #include "core/studies/search_sitting.h"
 #include "core/studies/studies.h"
@@ -27,12 +28,59 @@ Result<StoredCandidates> storedCandidates(store::StoreReader& reader, std::int64
     return before;
 }
 
+/// A search that is ready to begin, and who takes part.
+struct Party {
+    std::unique_ptr<SearchRanks> others;  ///< null: nobody
+    PreparedSearch prepared;
+};
+
+/// The other ranks load while this one does.
+Result<Party> assemble(const SearchRunSettings& settings, const std::optional<tasks::Splits>& stored,
+                       ProgressObserver& observer, const std::stop_token& stop, const LoadedModel* loaded,
+                       cluster::Ranks* ranks) {
+    std::unique_ptr<SearchRanks> others;
+    if (ranks != nullptr) {
+        if (auto ok = checkCounts(settings); !ok) return fail(ok.error());
+        auto gathered = SearchRanks::gather(*ranks, settings.compute, stop);
+        if (!gathered) return fail(gathered.error());
+        others = std::move(*gathered);
+    }
+    auto prepared = prepareSearch(settings, stored, observer, stop, loaded);
+    if (!prepared) return fail(prepared.error());
+    if (others) {
+        if (auto same = others->requireSame(prepared->bench.model, stop); !same) return fail(same.error());
+    }
+    return Party{std::move(others), std::move(*prepared)};
+}
+
+/// One sitting with all sessions. A lost rank is told with how to go on.
+Result<StudyOutcome> sit(const Party& party, store::StoreWriter& store, RunProgress& progress, std::int64_t runId,
+                         StoredCandidates before, double elapsedBefore, const std::stop_token& stop) {
+    auto sessions =
+        SearchSessions::make(party.prepared.bench, party.prepared.settings.compute.workers,
+                             party.others ? party.others->sessions() : std::vector<model::AnswerSession*>());
+    if (!sessions) return fail(sessions.error());
+    auto outcome =
+        SearchSitting(party.prepared, *sessions, store, progress, runId, std::move(before)).run(elapsedBefore, stop);
+    // mpirun ends the others when one dies, so that a lost rank may look like a stop at first.
+    if (outcome && outcome->stoppedEarly && party.others) {
+        if (auto alive = party.others->requireAlive(); !alive) outcome = fail(alive.error());
+    }
+    if (!outcome && cluster::isLostPeer(outcome.error())) {
+        Error error = outcome.error();
+        error.message += fmt::format("; what was evaluated is kept, and 'lpes resume {}' goes on", runId);
+        return fail(std::move(error));
+    }
+    return outcome;
+}
+
 }  // namespace
 
 Result<StudyOutcome> runSearch(const SearchRunSettings& settings, store::StoreWriter& store, ProgressObserver& observer,
-                               std::stop_token stop, const LoadedModel* loaded) {
-    auto prepared = prepareSearch(settings, std::nullopt, observer, stop, loaded);
-    if (!prepared) return fail(prepared.error());
+                               std::stop_token stop, const LoadedModel* loaded, cluster::Ranks* ranks) {
+    auto party = assemble(settings, std::nullopt, observer, stop, loaded, ranks);
+    if (!party) return fail(party.error());
+    const PreparedSearch* prepared = &party->prepared;
     auto runId = beginRun(store, prepared->bench, prepared->settings.compute, "search",
                           fmt::format("search on {}", prepared->bench.task.info().name), toJson(prepared->settings),
                           settings.search.seed);
@@ -40,12 +88,13 @@ Result<StudyOutcome> runSearch(const SearchRunSettings& settings, store::StoreWr
     RunProgress progress(store, *runId, observer);
     return conductRun(store, *runId, progress, [&]() -> Result<StudyOutcome> {
         if (auto done = writeSplits(store, *runId, prepared->splits); !done) return fail(done.error());
-        return SearchSitting(*prepared, store, progress, *runId, {}).run(0.0, stop);
+        return sit(*party, store, progress, *runId, {}, 0.0, stop);
     });
 }
 
 Result<StudyOutcome> resumeSearch(std::int64_t runId, std::optional<int> workers, store::StoreWriter& store,
-                                  ProgressObserver& observer, std::stop_token stop, const LoadedModel* loaded) {
+                                  ProgressObserver& observer, std::stop_token stop, const LoadedModel* loaded,
+                                  cluster::Ranks* ranks) {
     store::StoreReader& reader = store.reader();
     const auto run = resumableRun(reader, runId, "search");
     if (!run) return fail(run.error());
@@ -56,9 +105,9 @@ Result<StudyOutcome> resumeSearch(std::int64_t runId, std::optional<int> workers
     if (workers) settings->compute.workers = *workers;
     auto splits = readSplits(reader, runId);
     if (!splits) return fail(splits.error());
-    auto prepared = prepareSearch(*settings, *splits, observer, stop, loaded);
-    if (!prepared) return fail(prepared.error());
-
+    auto party = assemble(*settings, *splits, observer, stop, loaded, ranks);
+    if (!party) return fail(party.error());
+    const PreparedSearch* prepared = &party->prepared;
     if (auto same = requireSameInputs(reader, *run, prepared->bench, settings->compute.model, observer); !same)
         return fail(same.error());
     if (auto opened = store.reopenRun(runId, prepared->settings.compute.workers); !opened) return fail(opened.error());
@@ -67,7 +116,7 @@ Result<StudyOutcome> resumeSearch(std::int64_t runId, std::optional<int> workers
         auto before = storedCandidates(reader, runId);
         if (!before) return fail(before.error());
         if (auto done = writeSplits(store, runId, prepared->splits); !done) return fail(done.error());
-        return SearchSitting(*prepared, store, progress, runId, std::move(*before)).run(run->elapsedSeconds, stop);
+        return sit(*party, store, progress, runId, std::move(*before), run->elapsedSeconds, stop);
     });
 }
 

@@ -26,26 +26,88 @@ std::vector<double> byGroup(std::vector<double> gradient, const curve::ScaleGrou
     return sums;
 }
 
-Result<void> measurePass(const SlopeSubject& subject, std::span<const std::size_t> entries,
-                         std::vector<store::SlopeRow>& rows, const std::stop_token& stop) {
-    std::vector<model::ScoredPrompt> batch;
-    for (const std::size_t entry : entries) {
-        auto tokens = subject.plan.tokens(entry);
-        if (!tokens) return fail(tokens.error());
-        batch.push_back({(*tokens)->prompt, (*tokens)->answer});
+/// The passes that a request falls into. thread-compatible, but different ones may be run at the same time.
+class SlopePasses {
+  public:
+    /// Reads what is stored.
+    static Result<SlopePasses> begin(const SlopeSubject& subject, std::span<const std::size_t> entries) {
+        auto stored = subject.store.reader().slopes(subject.variantId, subject.split);
+        if (!stored) return fail(stored.error());
+        SlopePasses passes(subject, entries);
+        for (store::SlopeRow& row : *stored)
+            passes.m_known.emplace(std::pair(row.itemId, row.position), std::move(row));
+        return passes;
     }
-    auto gradients = subject.session.scaleGradients(batch, lpesMethod(subject.groups, subject.scales), stop);
-    if (!gradients) return fail(gradients.error());
-    std::vector<store::SlopeRow> made;
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-        const PromptPlan::Entry& entry = subject.plan.entries()[entries[i]];
-        model::ScaleGradient& own = (*gradients)[i];
-        made.push_back({entry.itemId, entry.position, own.meanNll, byGroup(std::move(own.gradient), subject.groups)});
+
+    [[nodiscard]] std::size_t count() const { return m_rows.size(); }
+
+    Result<void> run(std::size_t number, model::AnswerSession& session, ChunkObserver& observer,
+                     const std::stop_token& stop) {
+        const auto size = static_cast<std::size_t>(m_subject.plan.pass().prompts);
+        const auto rest = m_entries.subspan(number * size);
+        const auto pass = rest.first(std::min(size, rest.size()));
+        const auto cost = kSlopeCost * static_cast<std::int64_t>(pass.size());
+        // A pass is stored as a whole: what is there is all of it.
+        if (std::ranges::all_of(pass, [this](std::size_t entry) { return stored(entry) != m_known.end(); })) {
+            for (const std::size_t entry : pass) m_rows[number].push_back(stored(entry)->second);
+            return observer.chunkDone(0, cost);
+        }
+        if (stop.stop_requested()) return fail(ErrorCode::Failed, model::kStoppedMessage);
+        auto made = measure(pass, session, stop);
+        if (!made) return fail(made.error());
+        m_rows[number] = std::move(*made);
+        if (auto done = m_subject.store.recordSlopes(m_subject.variantId, m_subject.split, m_rows[number]); !done)
+            return done;
+        return observer.chunkDone(cost, 0);
     }
-    if (auto done = subject.store.recordSlopes(subject.variantId, subject.split, made); !done) return done;
-    std::ranges::move(made, std::back_inserter(rows));
-    return {};
-}
+
+    /// In order of the entries, whatever the order in which the passes were run.
+    [[nodiscard]] std::vector<store::SlopeRow> rows() && {
+        std::vector<store::SlopeRow> all;
+        for (std::vector<store::SlopeRow>& pass : m_rows) std::ranges::move(pass, std::back_inserter(all));
+        return all;
+    }
+
+  private:
+    using Known = std::map<std::pair<std::string, int>, store::SlopeRow>;
+
+    SlopePasses(const SlopeSubject& subject, std::span<const std::size_t> entries)
+        : m_subject(subject), m_entries(entries) {
+        const auto size = static_cast<std::size_t>(subject.plan.pass().prompts);
+        m_rows.resize((entries.size() + size - 1) / size);
+    }
+
+    [[nodiscard]] Known::const_iterator stored(std::size_t entry) const {
+        const PromptPlan::Entry& own = m_subject.plan.entries()[entry];
+        return m_known.find({own.itemId, own.position});
+    }
+
+    [[nodiscard]] Result<std::vector<store::SlopeRow>> measure(std::span<const std::size_t> entries,
+                                                               model::AnswerSession& session,
+                                                               const std::stop_token& stop) const {
+        std::vector<model::ScoredPrompt> batch;
+        for (const std::size_t entry : entries) {
+            auto tokens = m_subject.plan.tokens(entry);
+            if (!tokens) return fail(tokens.error());
+            batch.push_back({(*tokens)->prompt, (*tokens)->answer});
+        }
+        auto gradients = session.scaleGradients(batch, lpesMethod(m_subject.groups, m_subject.scales), stop);
+        if (!gradients) return fail(gradients.error());
+        std::vector<store::SlopeRow> made;
+        for (std::size_t i = 0; i < entries.size(); ++i) {
+            const PromptPlan::Entry& entry = m_subject.plan.entries()[entries[i]];
+            model::ScaleGradient& own = (*gradients)[i];
+            made.push_back(
+                {entry.itemId, entry.position, own.meanNll, byGroup(std::move(own.gradient), m_subject.groups)});
+        }
+        return made;
+    }
+
+    const SlopeSubject& m_subject;
+    const std::span<const std::size_t> m_entries;
+    Known m_known;
+    std::vector<std::vector<store::SlopeRow>> m_rows;  ///< by pass
+};
 
 }  // namespace
 
@@ -61,33 +123,27 @@ std::vector<std::vector<std::size_t>> entriesByItem(const PromptPlan& plan) {
 }
 
 Result<std::vector<store::SlopeRow>> measureItemSlopes(const SlopeSubject& subject,
-                                                       std::span<const std::size_t> entries, ChunkObserver& observer,
+                                                       std::span<const std::size_t> entries,
+                                                       model::AnswerSession& session, ChunkObserver& observer,
                                                        std::stop_token stop) {
-    auto stored = subject.store.reader().slopes(subject.variantId, subject.split);
-    if (!stored) return fail(stored.error());
-    std::map<std::pair<std::string, int>, store::SlopeRow> known;
-    for (store::SlopeRow& row : *stored) known.emplace(std::pair(row.itemId, row.position), std::move(row));
-
-    std::vector<store::SlopeRow> rows;
-    const auto size = static_cast<std::size_t>(subject.plan.pass().prompts);
-    for (std::size_t first = 0; first < entries.size(); first += size) {
-        const auto pass = entries.subspan(first, std::min(size, entries.size() - first));
-        const auto row = [&](std::size_t entry) {
-            const PromptPlan::Entry& own = subject.plan.entries()[entry];
-            return known.find({own.itemId, own.position});
-        };
-        const auto prompts = static_cast<std::int64_t>(pass.size());
-        // A pass is stored as a whole: what is there is all of it.
-        if (std::ranges::all_of(pass, [&](std::size_t entry) { return row(entry) != known.end(); })) {
-            for (const std::size_t entry : pass) rows.push_back(row(entry)->second);
-            if (auto told = observer.chunkDone(0, kSlopeCost * prompts); !told) return fail(told.error());
-            continue;
-        }
-        if (stop.stop_requested()) return fail(ErrorCode::Failed, model::kStoppedMessage);
-        if (auto done = measurePass(subject, pass, rows, stop); !done) return fail(done.error());
-        if (auto told = observer.chunkDone(kSlopeCost * prompts, 0); !told) return fail(told.error());
+    auto passes = SlopePasses::begin(subject, entries);
+    if (!passes) return fail(passes.error());
+    for (std::size_t pass = 0; pass < passes->count(); ++pass) {
+        if (auto done = passes->run(pass, session, observer, stop); !done) return fail(done.error());
     }
-    return rows;
+    return std::move(*passes).rows();
+}
+
+Result<std::vector<store::SlopeRow>> measureItemSlopes(const SlopeSubject& subject,
+                                                       std::span<const std::size_t> entries, SessionPool& pool,
+                                                       ChunkObserver& observer, std::stop_token stop) {
+    auto passes = SlopePasses::begin(subject, entries);
+    if (!passes) return fail(passes.error());
+    const auto work = [&](std::size_t pass, model::AnswerSession& session, const std::stop_token& halt) {
+        return passes->run(pass, session, observer, halt);
+    };
+    if (auto done = pool.run(passes->count(), work, stop); !done) return fail(done.error());
+    return std::move(*passes).rows();
 }
 
 MeanSlopes meanByPosition(const std::vector<store::SlopeRow>& rows, std::size_t positions) {

@@ -8,6 +8,7 @@
 #include "core/curve/scale_groups.h"
 #include "core/search/slope.h"
 #include "core/studies/item_evaluator.h"
+#include "core/studies/session_pool.h"
 
 // Private to core/studies: slopes of the answers' likelihood over scales, prompt by prompt.
 namespace lpes::studies {
@@ -15,9 +16,8 @@ namespace lpes::studies {
 /// A slope costs a pass there and one back, which counts as two.
 inline constexpr std::int64_t kSlopeCost = 3;
 
-/// Where slopes are measured and where they go.
+/// What slopes are measured of and where they go. All that it names outlives the measuring.
 struct SlopeSubject {
-    model::ModelSession& session;
     const PromptPlan& plan;
     const curve::ScaleGroups& groups;
     const std::vector<double>& scales;  ///< [L·G]
@@ -31,10 +31,17 @@ struct SlopeSubject {
 
 /// One row per entry, in order: those that the data base has are taken from there, the others are measured, as many
 /// prompts a pass as the plan allows, and committed pass by pass. The slope of an entry is that of its answer.
-/// `entries`: places in plan.entries(). Answers a stop with kStoppedMessage.
+/// `entries`: places in plan.entries(). Answers a stop with kStoppedMessage. The rows do not depend on which session of
+/// the model measures a pass.
 [[nodiscard]] Result<std::vector<store::SlopeRow>> measureItemSlopes(const SlopeSubject& subject,
                                                                      std::span<const std::size_t> entries,
+                                                                     model::AnswerSession& session,
                                                                      ChunkObserver& observer, std::stop_token stop);
+/// The same with a pool: passes as its sessions are free. Errors as before, of the first pass that has one.
+[[nodiscard]] Result<std::vector<store::SlopeRow>> measureItemSlopes(const SlopeSubject& subject,
+                                                                     std::span<const std::size_t> entries,
+                                                                     SessionPool& pool, ChunkObserver& observer,
+                                                                     std::stop_token stop);
 
 /// Mean over items, position by position: NLL [P] and slope [P][L·G].
 struct MeanSlopes {

@@ -9,6 +9,7 @@
 
 #include "core/base/progress.h"
 #include "core/base/result.h"
+#include "core/cluster/ranks.h"
 #include "core/store/store.h"
 #include "core/studies/model_setup.h"
 #include "core/studies/run_settings.h"
@@ -43,17 +44,21 @@ struct StudyOutcome {
                                                     const LoadedModel* loaded = nullptr);
 
 /// `search`: genetic search, selection, report, attention and deviation of baseline and winner; the profile is stored
-/// with the run. `loaded`: a model in memory that is used when it is the settings' own (openBench).
+/// with the run. `loaded`: a model in memory that is used when it is the settings' own (openBench). `ranks`: other
+/// processes of this program that evaluate as well (serveSearch); the history is the same as without. When one of them
+/// is lost the run ends as interrupted, with isLostPeer.
 [[nodiscard]] Result<StudyOutcome> runSearch(const SearchRunSettings& settings, store::StoreWriter& store,
                                              ProgressObserver& observer, std::stop_token stop,
-                                             const LoadedModel* loaded = nullptr);
+                                             const LoadedModel* loaded = nullptr, cluster::Ranks* ranks = nullptr);
 
 /// `resume`: goes on with a stopped, interrupted or failed search; every finished item outcome is reused, and the
-/// history becomes what an uninterrupted run would have had. `workers` may differ from before. BadInput when the model
-/// file or the items are no longer the same (fingerprints); Usage when the run is no search or is finished.
+/// history becomes what an uninterrupted run would have had. `workers` and `ranks` may differ from before. BadInput
+/// when the model file or the items are no longer the same (fingerprints); Usage when the run is no search or is
+/// finished.
 [[nodiscard]] Result<StudyOutcome> resumeSearch(std::int64_t runId, std::optional<int> workers,
                                                 store::StoreWriter& store, ProgressObserver& observer,
-                                                std::stop_token stop, const LoadedModel* loaded = nullptr);
+                                                std::stop_token stop, const LoadedModel* loaded = nullptr,
+                                                cluster::Ranks* ranks = nullptr);
 
 /// Effective settings, candidates, tokens and the model's memory, without loading weights or writing anything.
 [[nodiscard]] Result<nlohmann::json> planSearch(const SearchRunSettings& settings, std::stop_token stop = {});
