@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "app/cli/options.h"
+#include "app/cli/ranks.h"
 #include "app/cli/result_text.h"
 #include "app/cli/run_verb.h"
 #include "app/cli/search_options.h"
@@ -22,7 +23,7 @@ struct Search {
     studies::SearchRunSettings settings;
     bool dryRun = false;
 
-    Result<int> run() {
+    Result<int> run(cluster::Ranks* ranks) {
         if (auto chosen = chooseSearchBase(flags, settings); !chosen) return fail(chosen.error());
         if (auto set = flags.apply(&settings.origins); !set) return fail(set.error());
         printSettings(studies::toJson(settings), verb.output);
@@ -36,8 +37,8 @@ struct Search {
         }
         return conductStudy(
             verb,
-            [this](store::StoreWriter& store, ProgressObserver& observer, std::stop_token stop) {
-                return studies::runSearch(settings, store, observer, stop);
+            [this, ranks](store::StoreWriter& store, ProgressObserver& observer, std::stop_token stop) {
+                return studies::runSearch(settings, store, observer, stop, nullptr, ranks);
             },
             searchText);
     }
@@ -69,7 +70,7 @@ struct Resume {
         return (*reader)->lastRun("search");
     }
 
-    Result<int> run() {
+    Result<int> run(cluster::Ranks* ranks) {
         if (auto set = flags.apply(); !set) return fail(set.error());
         auto found = find();
         if (!found) return fail(found.error());
@@ -88,14 +89,20 @@ struct Resume {
                                                       kind == "study" ? "--out is" : "--workers and --out are",
                                                       kind == "study" ? "it" : "them", kind));
         }
+        if (kind != "search" && ranks != nullptr) {
+            return fail(ErrorCode::Unsupported,
+                        fmt::format("run {} is a {}, which one machine does; resume it without mpirun or srun",
+                                    found->id, kind));
+        }
         verb.name = kind;
         return conductStudy(
             verb,
-            [this, kind, id = found->id](store::StoreWriter& store, ProgressObserver& observer, std::stop_token stop) {
+            [this, kind, ranks, id = found->id](store::StoreWriter& store, ProgressObserver& observer,
+                                                std::stop_token stop) {
                 if (kind == "suite") return studies::resumeSuite(id, store, observer, stop);
                 if (kind == "study") return studies::resumeStudy(id, workers, store, observer, stop);
                 return kind == "compare" ? studies::resumeComparison(id, store, observer, stop)
-                                         : studies::resumeSearch(id, workers, store, observer, stop);
+                                         : studies::resumeSearch(id, workers, store, observer, stop, nullptr, ranks);
             },
             kind == "suite"     ? suiteText
             : kind == "study"   ? studyText
@@ -128,8 +135,13 @@ void addSearchVerbs(CLI::App& app, Action& action) {
         "\nDefaults are in brackets. With --model demo and no --task the demo study is run, whose own values replace "
         "them\n"
         "where nothing is given: key-value retrieval with 20 pairs of words, population 12, 6 generations, 16 search,\n"
-        "16 selection and 40 report items.");
-    verb->callback([state, &action] { action = [state] { return state->run(); }; });
+        "16 selection and 40 report items.\n\n"
+        "mpirun -n K lpes search ... (or srun, or with resume) searches with K processes, on one machine or several: "
+        "rank\n"
+        "0 has search and data base, all evaluate, each with --workers candidates at the same time and\n"
+        "--threads-per-worker threads, which has to be given. The history is the same for any K.");
+    verb->callback(
+        [state, &action] { action = [state] { return leadOrServe([&](auto* ranks) { return state->run(ranks); }); }; });
 
     CLI::App* resumeVerb =
         app.add_subcommand("resume", "Go on with a stopped, interrupted or failed search, comparison, suite or study");
@@ -144,7 +156,9 @@ void addSearchVerbs(CLI::App& app, Action& action) {
     addDatabaseOption(resume->flags, resume->verb.database);
     addJsonOption(*resumeVerb, resume->verb.output);
     addProgressOption(*resumeVerb, resume->verb.output);
-    resumeVerb->callback([resume, &action] { action = [resume] { return resume->run(); }; });
+    resumeVerb->callback([resume, &action] {
+        action = [resume] { return leadOrServe([&](auto* ranks) { return resume->run(ranks); }); };
+    });
 }
 
 }  // namespace lpes::cli

@@ -22,6 +22,7 @@ std::stop_source& stopSource() {
     return *source;
 }
 std::atomic<bool> g_graceful{false};
+std::atomic<bool> g_quiet{false};
 
 /// Schedulers and timeout(1) send one request to the process and to its group: both arrive, nobody asked twice.
 constexpr std::chrono::milliseconds kSameRequest{300};
@@ -39,7 +40,7 @@ void waitForSignals(sigset_t signals) {
         }
         first = now;
         constexpr std::string_view kNotice = "\nlpes: stopping after the item in flight; once more to quit at once\n";
-        (void)!::write(STDERR_FILENO, kNotice.data(), kNotice.size());
+        if (!g_quiet.load()) (void)!::write(STDERR_FILENO, kNotice.data(), kNotice.size());
         stopSource().request_stop();
     }
 }
@@ -75,6 +76,11 @@ void startSignals() {
 std::stop_token stopOnSignal() {
     g_graceful.store(true);
     return stopSource().get_token();
+}
+
+void leaveSignalsToLeader() {
+    g_quiet.store(true);
+    g_graceful.store(true);
 }
 
 }  // namespace lpes::cli

@@ -16,4 +16,8 @@ void startSignals();
 /// From now on the first signal asks for a stop and the second one ends the process at once with exit code 130.
 [[nodiscard]] std::stop_token stopOnSignal();
 
+/// For a process that another one ends: from now on the first signal does nothing, without a word, and the second one
+/// ends the process at once with exit code 130.
+void leaveSignalsToLeader();
+
 }  // namespace lpes::cli

@@ -82,11 +82,12 @@ Program::Program(const Start& start) {
     ::posix_spawnattr_setsigmask(&attributes, &none);
     ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
 
-    std::vector<std::string> arguments{programPath()};
+    const std::string program = start.program.empty() ? programPath() : start.program;
+    std::vector<std::string> arguments{program};
     arguments.insert(arguments.end(), start.arguments.begin(), start.arguments.end());
     std::vector<std::string> environment = environmentOf(start);
-    const int error = ::posix_spawn(&m_pid, programPath().c_str(), &actions, &attributes, pointers(arguments).data(),
-                                    pointers(environment).data());
+    const int error = ::posix_spawnp(&m_pid, program.c_str(), &actions, &attributes, pointers(arguments).data(),
+                                     pointers(environment).data());
     ::posix_spawnattr_destroy(&attributes);
     ::posix_spawn_file_actions_destroy(&actions);
     ::close(in.read);
@@ -94,7 +95,7 @@ Program::Program(const Start& start) {
     ::close(err.write);
     m_out = out.read;
     m_err = err.read;
-    if (error != 0) throw std::runtime_error("cannot start " + programPath());
+    if (error != 0) throw std::runtime_error("cannot start " + program);
     feed(in.write, start.input);
 }
 

@@ -25,6 +25,7 @@ struct Start {
     std::string input;
     std::string home = "/nonexistent";
     bool closeStandardOutput = false;
+    std::string program = "";  ///< a name in PATH; empty: the built command line
 };
 
 /// A process that runs. Killed when it is forgotten.
@@ -38,6 +39,7 @@ class Program {
     /// Reads until `seen` holds for standard error so far; false when the process ended before.
     [[nodiscard]] bool waitForError(const std::function<bool(const std::string&)>& seen);
     void send(int signal) const;
+    [[nodiscard]] pid_t pid() const { return m_pid; }
     /// Closes our end of its standard output without reading it, as `head` does.
     void closeOutput();
     [[nodiscard]] Finished finish();

@@ -3,13 +3,38 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/app/program.h"
 #include "tests/support/tiny_model.h"
 
 namespace lpes::test {
+
+/// Is there a line of progress that `wanted` accepts?
+inline std::function<bool(const std::string&)> progressed(
+    std::function<bool(const std::string& stage, int done)> wanted) {
+    return [wanted = std::move(wanted)](const std::string& text) {
+        std::istringstream lines(text);
+        std::string line;
+        while (std::getline(lines, line)) {
+            const nlohmann::json object = nlohmann::json::parse(line, nullptr, false);
+            if (!object.is_object() || object.value("type", "") != "progress") continue;
+            if (wanted(object.value("stage", ""), object.value("done", 0))) return true;
+        }
+        return false;
+    };
+}
+
+/// Has a prompt been evaluated?
+inline bool underWay(const std::string& text) {
+    return progressed([](const std::string& stage, int done) { return stage.starts_with("generation") && done > 0; })(
+        text);
+}
 
 /// A tiny model, and a data base of its own for every test.
 class RunVerbs : public testing::Test {
@@ -43,6 +68,19 @@ class RunVerbs : public testing::Test {
                                      "--seed",         "7"};
         all.insert(all.end(), more.begin(), more.end());
         return task("search", all);
+    }
+
+    /// Long enough to be stopped on its way.
+    [[nodiscard]] std::vector<std::string> longSearch(const std::string& db) const {
+        std::vector<std::string> arguments = search({"--progress", "json"});
+        const auto set = [&](const std::string& option, const std::string& value) {
+            *(std::find(arguments.begin(), arguments.end(), option) + 1) = value;
+        };
+        set("--db", db);
+        set("--population", "12");
+        set("--max-generations", "4");
+        set("--search-items", "8");
+        return arguments;
     }
 
     TemporaryFolder m_folder;

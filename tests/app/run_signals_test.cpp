@@ -1,9 +1,7 @@
 #include <signal.h>
 
-#include <algorithm>
 #include <chrono>
 #include <functional>
-#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -14,26 +12,6 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
-
-/// Is there a line of progress that `wanted` accepts?
-std::function<bool(const std::string&)> progressed(std::function<bool(const std::string& stage, int done)> wanted) {
-    return [wanted = std::move(wanted)](const std::string& text) {
-        std::istringstream lines(text);
-        std::string line;
-        while (std::getline(lines, line)) {
-            const json object = json::parse(line, nullptr, false);
-            if (!object.is_object() || object.value("type", "") != "progress") continue;
-            if (wanted(object.value("stage", ""), object.value("done", 0))) return true;
-        }
-        return false;
-    };
-}
-
-/// Has a prompt been evaluated?
-bool underWay(const std::string& text) {
-    return progressed([](const std::string& stage, int done) { return stage.starts_with("generation") && done > 0; })(
-        text);
-}
 
 /// Have so many prompts been evaluated?
 std::function<bool(const std::string&)> promptsDone(int prompts) {
@@ -48,19 +26,6 @@ std::function<bool(const std::string&)> stageBegun(const std::string& name) {
 
 class RunSignals : public RunVerbs {
   protected:
-    /// Long enough to be stopped on its way.
-    [[nodiscard]] std::vector<std::string> longSearch(const std::string& db) const {
-        std::vector<std::string> arguments = search({"--progress", "json"});
-        const auto set = [&](const std::string& option, const std::string& value) {
-            *(std::find(arguments.begin(), arguments.end(), option) + 1) = value;
-        };
-        set("--db", db);
-        set("--population", "12");
-        set("--max-generations", "4");
-        set("--search-items", "8");
-        return arguments;
-    }
-
     void stopAndResume(int signal) const {
         Start start;
         start.arguments = longSearch(database());

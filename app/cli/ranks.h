@@ -1,0 +1,27 @@
+#pragma once
+
+#include <memory>
+
+#include "core/base/result.h"
+#include "core/cluster/ranks.h"
+
+/// `mpirun -n K lpes search`: what the K processes do.
+namespace lpes::cli {
+
+/// The course of a verb that several processes may share. `lead` is what rank 0 does, or the only process (with null);
+/// the other ranks evaluate for it and say nothing. An error of joining is every rank's own.
+template <class Lead>
+[[nodiscard]] Result<int> leadOrServe(Lead&& lead);
+
+/// Serves rank 0 until it is done: the exit code.
+[[nodiscard]] Result<int> serveLeader(cluster::MpiRanks& ranks);
+
+template <class Lead>
+Result<int> leadOrServe(Lead&& lead) {
+    auto ranks = cluster::MpiRanks::join();
+    if (!ranks) return fail(ranks.error());
+    if (*ranks && (*ranks)->rank() != 0) return serveLeader(**ranks);
+    return lead(ranks->get());
+}
+
+}  // namespace lpes::cli
