@@ -140,14 +140,9 @@ class Calibrator {
     }
 
     Result<void> passes(Calibration& into) {
-        auto together = costs(m_timings.size(), into.passes);
-        if (!together) return fail(together.error());
-        into.together = std::move(*together);
-        into.alone = into.together;
-        if (m_timings.size() == 1) return {};
-        auto alone = costs(1, into.passes);
-        if (!alone) return fail(alone.error());
-        into.alone = std::move(*alone);
+        auto measured = costs(into.passes);
+        if (!measured) return fail(measured.error());
+        into.passCosts = std::move(*measured);
         return {};
     }
 
@@ -208,13 +203,13 @@ class Calibrator {
     }
 
   private:
-    /// Medians over the passes of the first `busy` workers, which run at the same time.
-    Result<std::vector<PassCost>> costs(std::size_t busy, int& passes) {
+    /// Medians over the passes of all workers, which run at the same time.
+    Result<std::vector<PassCost>> costs(int& passes) {
         using Times = Result<std::map<std::size_t, std::vector<double>>>;
-        std::vector<Times> times(busy);
+        std::vector<Times> times(m_timings.size());
         {
             std::vector<std::jthread> threads;
-            for (std::size_t worker = 1; worker < busy; ++worker) {
+            for (std::size_t worker = 1; worker < times.size(); ++worker) {
                 threads.emplace_back([&, worker] { times[worker] = m_timings[worker].run(m_chunks, m_stop); });
             }
             times[0] = m_timings[0].run(m_chunks, m_stop);

@@ -21,8 +21,7 @@ struct PassCost {
 
 /// What a search's parts cost on this machine, measured in a few passes.
 struct Calibration {
-    std::vector<PassCost> together;         ///< by rising tokens; while every worker is busy
-    std::vector<PassCost> alone;            ///< by rising tokens; while one worker is busy and the others wait
+    std::vector<PassCost> passCosts;        ///< by rising tokens; while every worker is busy
     double attentionSeconds = 0.0;          ///< of one prompt; 0: the search probes nothing
     double deviationSeconds = 0.0;          ///< of one prompt under one variant; 0: the search probes nothing
     double slopeSeconds = 0.0;              ///< of one prompt, there and back; 0: the search measures no slope

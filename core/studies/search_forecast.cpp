@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Seconds of all passes of a plan on one worker.
+/// Seconds of all passes of a plan on one of the workers, while all are busy.
 double planSeconds(const PromptPlan& plan, const std::vector<PassCost>& costs) {
     double seconds = 0.0;
     for (const std::vector<std::size_t>& chunk : plan.chunks()) {
@@ -27,6 +27,19 @@ double planSeconds(const PromptPlan& plan, const std::vector<PassCost>& costs) {
         seconds += passSeconds(costs, tokens);
     }
     return seconds;
+}
+
+/// Seconds of so many passes that the workers share, as they are free (session_pool.h). `all`: seconds of all of them
+/// on one worker.
+double sharedSeconds(double all, std::int64_t passes, std::int64_t workers) {
+    if (passes == 0) return 0.0;
+    const std::int64_t rounds = (passes + workers - 1) / workers;
+    return all * static_cast<double>(rounds) / static_cast<double>(passes);
+}
+
+std::int64_t passesOf(std::int64_t prompts, const PromptPlan& plan) {
+    const std::int64_t size = plan.pass().prompts;
+    return (prompts + size - 1) / size;
 }
 
 std::int64_t heaviestPass(const PromptPlan& plan, bool generates) {
@@ -45,21 +58,21 @@ std::int64_t heaviestPass(const PromptPlan& plan, bool generates) {
 
 StageCost searching(const MeasuredSearch& search, int first, int last, const std::vector<std::int64_t>& sizes) {
     const PromptPlan& plan = search.prepared.searchPlan;
+    const auto passes = static_cast<std::int64_t>(plan.chunks().size());
     const auto workers = std::int64_t{search.prepared.settings.compute.workers};
+    const double each = planSeconds(plan, search.measured.passCosts);
     StageCost stage;
     stage.stage = first == last ? fmt::format("generation {}", first) : fmt::format("generations {}–{}", first, last);
-    std::int64_t rounds = 0;
     for (int generation = first; generation <= last; ++generation) {
         const std::int64_t size = sizes[static_cast<std::size_t>(generation)];
         stage.candidates += size;
-        rounds += (size + workers - 1) / workers;
+        stage.seconds += sharedSeconds(static_cast<double>(size) * each, size * passes, workers);
     }
     stage.prompts = stage.candidates * plan.prompts();
     stage.tokens = stage.candidates * plan.tokens();
-    const double each = planSeconds(plan, search.measured.together);
-    stage.seconds = static_cast<double>(rounds) * each;
-    stage.derivation = fmt::format("{} rounds of {} worker(s), {:.3g} s a candidate ({} passes); {:.3g} s a generation",
-                                   rounds, workers, each, plan.chunks().size(), stage.seconds / (last - first + 1));
+    stage.derivation =
+        fmt::format("{} candidates of {} passes and {:.3g} s, shared by {} worker(s); {:.3g} s a generation",
+                    stage.candidates, passes, each, workers, stage.seconds / (last - first + 1));
     return stage;
 }
 
@@ -70,42 +83,50 @@ StageCost descending(const PreparedSearch& prepared, const Calibration& measured
     const std::int64_t steps = std::int64_t{search.maxGenerations} * search.gradient.steps;
     const std::int64_t prompts = steps * descents * promptsOfAStep(prepared);
     const std::int64_t asked = std::max<std::int64_t>(1, prepared.searchPlan.prompts());
-    const double each =
-        static_cast<double>(promptsOfAStep(prepared)) / static_cast<double>(kSlopeCost) * measured.slopeSeconds;
+    const std::int64_t slopes = promptsOfAStep(prepared) / kSlopeCost;
+    const double each = static_cast<double>(slopes) * measured.slopeSeconds;
+    const std::int64_t passes = descents * passesOf(slopes, prepared.searchPlan);
     return {"descents",
             0,
             prompts,
             prompts * (prepared.searchPlan.tokens() / asked),
-            static_cast<double>(steps * ((descents + workers - 1) / workers)) * each,
-            fmt::format("{} steps of {} descent(s), {:.3g} s a step", steps, descents, each)};
+            static_cast<double>(steps) * sharedSeconds(static_cast<double>(descents) * each, passes, workers),
+            fmt::format("{} steps of {} descent(s), {:.3g} s a step of one, shared by {} worker(s)", steps, descents,
+                        each, workers)};
 }
 
-/// Selection and report: one worker asks, the others wait.
-StageCost asking(const std::string& name, const PromptPlan& plan, std::int64_t variants, const Calibration& measured) {
-    const double each = planSeconds(plan, measured.alone);
+/// Selection and report: one variant after the other, its passes shared by the workers.
+StageCost asking(const std::string& name, const PromptPlan& plan, std::int64_t variants, const Calibration& measured,
+                 std::int64_t workers) {
+    const auto passes = static_cast<std::int64_t>(plan.chunks().size());
+    const double each = planSeconds(plan, measured.passCosts);
     return {name,
             variants,
             variants * plan.prompts(),
             variants * plan.tokens(),
-            static_cast<double>(variants) * each,
-            fmt::format("{} variants on one worker, {:.3g} s each ({} passes)", variants, each, plan.chunks().size())};
+            static_cast<double>(variants) * sharedSeconds(each, passes, workers),
+            fmt::format("{} variants one after the other, each of {} passes and {:.3g} s, shared by {} worker(s)",
+                        variants, passes, each, workers)};
 }
 
 StageCost probing(const PreparedSearch& prepared, const Calibration& measured) {
     const ProbeCounts counts = probeCounts(prepared);
     const std::int64_t prompts = counts.attention + counts.deviation + kSlopeCost * counts.slopes;
     const std::int64_t asked = std::max<std::int64_t>(1, prepared.reportPlan.prompts());
+    const std::int64_t side = counts.slopes / 2;
     return {"probes",
             counts.variants,
             prompts,
             prompts * (prepared.reportPlan.tokens() / asked),
             static_cast<double>(counts.attention) * measured.attentionSeconds +
                 static_cast<double>(counts.deviation) * measured.deviationSeconds +
-                static_cast<double>(counts.slopes) * measured.slopeSeconds,
-            fmt::format(
-                "attention of {} prompts, {:.3g} s each; deviation of {}, {:.3g} s each; slopes of {}, {:.3g} s each",
-                counts.attention, measured.attentionSeconds, counts.deviation, measured.deviationSeconds, counts.slopes,
-                measured.slopeSeconds)};
+                // Of the baseline, then of the winner; every prompt is a pass of its own here.
+                2 * sharedSeconds(static_cast<double>(side) * measured.slopeSeconds, side,
+                                  prepared.settings.compute.workers),
+            fmt::format("attention of {} prompts, {:.3g} s each; deviation of {}, {:.3g} s each; slopes of {}, "
+                        "{:.3g} s each, shared by {} worker(s)",
+                        counts.attention, measured.attentionSeconds, counts.deviation, measured.deviationSeconds,
+                        counts.slopes, measured.slopeSeconds, prepared.settings.compute.workers)};
 }
 
 json stageJson(const StageCost& stage) {
@@ -122,8 +143,7 @@ json calibrationJson(const Calibration& measured, int workers) {
     return {{"seconds", measured.seconds},
             {"passes", measured.passes},
             {"workers", workers},
-            {"all_workers", costs(measured.together)},
-            {"one_worker", costs(measured.alone)}};
+            {"all_workers", costs(measured.passCosts)}};
 }
 
 }  // namespace
@@ -149,8 +169,9 @@ std::vector<StageCost> stagesOf(const MeasuredSearch& search) {
         stages.push_back(descending(prepared, search.measured));
     const std::int64_t candidates = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
     const std::int64_t finalists = std::min<std::int64_t>(prepared.settings.finalists, candidates);
-    stages.push_back(asking("selection", prepared.selectPlan, finalists, search.measured));
-    stages.push_back(asking("report", prepared.reportPlan, 2, search.measured));
+    const std::int64_t workers = prepared.settings.compute.workers;
+    stages.push_back(asking("selection", prepared.selectPlan, finalists, search.measured, workers));
+    stages.push_back(asking("report", prepared.reportPlan, 2, search.measured, workers));
     if (prepared.settings.analysisItems > 0) stages.push_back(probing(prepared, search.measured));
     if (!prepared.guardrail.empty()) {
         const double each = search.measured.guardrailSeconds;

@@ -66,7 +66,7 @@ struct StudyOutcome {
 /// run's own passes, threads and workers; nothing is left behind. Adds {"prompts", "tokens", "seconds", "stages":
 /// [{"stage", "candidates", "prompts", "tokens", "seconds", "derivation"}…], "memory": {"program_bytes",
 /// "loaded_bytes", "weight_bytes", "activation_bytes", "cache_bytes", "total_bytes", "measured_bytes"}, "calibration":
-/// {"seconds", "passes", "workers", "all_workers": [{"tokens", "seconds"}…], "one_worker"}, "paper": {…}}; the paper's
+/// {"seconds", "passes", "workers", "all_workers": [{"tokens", "seconds"}…]}, "paper": {…}}; the paper's
 /// is arithmetic for its setting, not this run's (paper_forecast.h). Refuses what the search would refuse; answers a
 /// stop with kStoppedMessage.
 [[nodiscard]] Result<nlohmann::json> forecastSearch(const SearchRunSettings& settings, ProgressObserver& observer,
