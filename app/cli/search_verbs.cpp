@@ -28,6 +28,7 @@ struct Search {
         if (auto set = flags.apply(&settings.origins); !set) return fail(set.error());
         printSettings(studies::toJson(settings), verb.output);
         if (dryRun) {
+            if (ranks != nullptr) ranks->dismiss();
             return conductForecast(
                 verb.output,
                 [this](ProgressObserver& observer, std::stop_token stop) {

@@ -105,7 +105,12 @@ Result<std::unique_ptr<MpiRanks>> MpiRanks::join() {
 }
 
 MpiRanks::~MpiRanks() {
-    if (m_door && m_rank == 0) (void)tell(toText({}));
+    if (m_rank == 0) dismiss();
+}
+
+void MpiRanks::dismiss() {
+    // Whoever cannot be told ends with the launcher.
+    if (m_door) (void)tell(toText({}));
 }
 
 Result<std::string> MpiRanks::tell(const std::string& text) {

@@ -28,10 +28,12 @@ class Ranks {
     [[nodiscard]] virtual int count() const = 0;
     /// Connects every other rank `connections` times; once. Errors as Host::open and Host::gather.
     [[nodiscard]] virtual Result<Channels> gather(int connections, std::stop_token stop) = 0;
+    /// Sends the others home when there is nothing for them to do: waiting in MPI keeps their cores busy. Nothing after
+    /// gather.
+    virtual void dismiss() = 0;
 };
 
-/// One rank of several, found through MPI. The other ranks are sent home when rank 0's is destroyed before it gathered
-/// them.
+/// One rank of several, found through MPI. Rank 0's dismisses the others when it is destroyed.
 class MpiRanks final : public Ranks {
   public:
     /// Null where this process is alone. Unsupported when there are several and this build has no MPI, or when MPI
@@ -44,6 +46,7 @@ class MpiRanks final : public Ranks {
     [[nodiscard]] int rank() const { return m_rank; }
     [[nodiscard]] int count() const override { return m_count; }
     [[nodiscard]] Result<Channels> gather(int connections, std::stop_token stop) override;
+    void dismiss() override;
     /// For any rank but 0: waits for rank 0's invitation and follows it. Nothing when rank 0 has nothing to do.
     [[nodiscard]] Result<Channels> attend();
 

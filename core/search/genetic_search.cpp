@@ -18,8 +18,6 @@
 namespace lpes::search {
 namespace {
 
-constexpr int kMaxWorkers = 1024;
-
 /// One run of the search. thread-compatible.
 class Search {
   public:
@@ -299,8 +297,8 @@ class Search {
 Result<SearchOutcome> runGeneticSearch(const SearchSettings& settings, int numLayers, int workers, Fitness& fitness,
                                        SearchObserver& observer, double elapsedBefore, std::stop_token stop) {
     if (Result<void> checked = checkSettings(settings, numLayers); !checked) return fail(checked.error());
-    if (workers < 1 || workers > kMaxWorkers) {
-        return fail(ErrorCode::Usage, fmt::format("--workers is {}; it must be from 1 to {}", workers, kMaxWorkers));
+    if (workers < 1 || workers > kMostWorkers) {
+        return fail(ErrorCode::Usage, fmt::format("--workers is {}; it must be from 1 to {}", workers, kMostWorkers));
     }
     if (!(elapsedBefore >= 0.0)) {
         return fail(

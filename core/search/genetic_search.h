@@ -128,6 +128,8 @@ struct SearchOutcome {
     std::optional<Error> failedSlope;  ///< end == Failures: why, where a slope was the last to fail
 };
 
+inline constexpr int kMostWorkers = 1024;
+
 /// A search with the optimizer that the settings name; by default the curve-constrained genetic search of methods.md §2
 /// with "our defaults".
 ///
@@ -158,8 +160,8 @@ struct SearchOutcome {
 /// excepted); what is finished of the incomplete generation counts for bestDistinct. `elapsedBefore`: seconds that
 /// earlier parts of this run took. On stop the outcome holds what is finished and end == Stopped; that is no error.
 ///
-/// Errors: Usage for settings or `workers` (1 … 1024) out of range; the observer's own; Database errors of the fitness.
-/// Blocks until every worker has ended; thread-safe (no shared state).
+/// Errors: Usage for settings or `workers` (1 … kMostWorkers) out of range; the observer's own; Database errors of the
+/// fitness. Blocks until every worker has ended; thread-safe (no shared state).
 [[nodiscard]] Result<SearchOutcome> runGeneticSearch(const SearchSettings& settings, int numLayers, int workers,
                                                      Fitness& fitness, SearchObserver& observer, double elapsedBefore,
                                                      std::stop_token stop);

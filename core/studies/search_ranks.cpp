@@ -131,8 +131,27 @@ Result<void> SearchRanks::requireAlive() const {
 
 namespace {
 
+/// Requests a stop when the peer is gone, while nobody receives from it and it has nothing to say.
+class Watch {
+  public:
+    explicit Watch(const cluster::Channel& channel)
+        : m_thread([this, &channel](const std::stop_token& done) {
+              while (!done.stop_requested()) {
+                  if (!channel.wait(kGlance)) continue;
+                  if (!channel.isAlive()) m_gone.request_stop();
+                  return;
+              }
+          }) {}
+    [[nodiscard]] std::stop_token token() const { return m_gone.get_token(); }
+
+  private:
+    std::stop_source m_gone;
+    std::jthread m_thread;  ///< last: it uses the above
+};
+
 /// Loads what rank 0 asks for.
-Result<std::pair<LoadedModel, int>> prepareRank(const json& setup, ProgressObserver& observer) {
+Result<std::pair<LoadedModel, int>> prepareRank(const json& setup, ProgressObserver& observer,
+                                                const std::stop_token& stop) {
     struct Asked {
         std::string version;
         ModelOptions model;
@@ -148,7 +167,7 @@ Result<std::pair<LoadedModel, int>> prepareRank(const json& setup, ProgressObser
                                                         "machine",
                                                         kVersion, asked->version));
     }
-    auto loaded = loadModel(asked->model, observer, {});
+    auto loaded = loadModel(asked->model, observer, stop);
     if (!loaded) return fail(loaded.error());
     return std::pair(std::move(*loaded), asked->threads);
 }
@@ -162,7 +181,10 @@ Result<void> serveSearch(cluster::Channels channels, ProgressObserver& observer)
     if (!message) return {};  // rank 0 found that there is nothing to do
     const auto setup = cluster::objectOf(*message);
     if (!setup) return fail(setup.error());
-    const auto prepared = prepareRank(*setup, observer);
+    const auto prepared = [&] {
+        const Watch leader(*channels.front());
+        return prepareRank(*setup, observer, leader.token());
+    }();
     const json answer =
         prepared ? json{{"ready", identityOf(prepared->first)}} : json{{"error", cluster::toJson(prepared.error())}};
     if (auto told = channels.front()->send(cluster::toMessage(answer)); !told || !prepared) return {};

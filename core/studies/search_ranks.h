@@ -49,8 +49,9 @@ class SearchRanks {
     std::vector<std::unique_ptr<cluster::RemoteSession>> m_sessions;
 };
 
-/// The other ranks' side: loads what rank 0 names and serves it until rank 0 is done or gone, which is no error. None
-/// of `channels`: nothing to do. An error that rank 0 was told of is no error here either. Blocks.
+/// The other ranks' side: loads what rank 0 names and serves it until rank 0 is done or gone, which is no error and
+/// ends the loading as well. None of `channels`: nothing to do. An error that rank 0 was told of is no error here
+/// either. Blocks.
 [[nodiscard]] Result<void> serveSearch(cluster::Channels channels, ProgressObserver& observer);
 
 }  // namespace lpes::studies

@@ -153,16 +153,21 @@ Result<SearchOutline> outlineSearch(const SearchRunSettings& settings, std::stop
     return SearchOutline{std::move(*bench), std::move(plan)};
 }
 
+Result<PreparedSearch> loadSearch(SearchOutline outline, ProgressObserver& observer, std::stop_token stop,
+                                  const LoadedModel* loaded) {
+    const PassSize pass = outline.plan.searchPlan.pass();
+    auto bench = loadBench(std::move(outline.bench), outline.plan.settings.compute, pass, observer, stop, loaded);
+    if (!bench) return fail(bench.error());
+    PreparedSearch prepared{std::move(outline.plan), std::move(*bench)};
+    storeResolved(prepared.settings.compute, prepared.settings.task, prepared.bench);
+    return prepared;
+}
+
 Result<PreparedSearch> prepareSearch(const SearchRunSettings& settings, const std::optional<tasks::Splits>& stored,
                                      ProgressObserver& observer, std::stop_token stop, const LoadedModel* loaded) {
     auto outline = outlineSearch(settings, stop, stored, loaded);
     if (!outline) return fail(outline.error());
-    const PassSize pass = outline->plan.searchPlan.pass();
-    auto bench = loadBench(std::move(outline->bench), settings.compute, pass, observer, stop, loaded);
-    if (!bench) return fail(bench.error());
-    PreparedSearch prepared{std::move(outline->plan), std::move(*bench)};
-    storeResolved(prepared.settings.compute, prepared.settings.task, prepared.bench);
-    return prepared;
+    return loadSearch(std::move(*outline), observer, stop, loaded);
 }
 
 Result<tasks::Splits> makeSearchSplits(const SearchRunSettings& settings, const PreparedTask& task) {

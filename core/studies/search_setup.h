@@ -75,6 +75,10 @@ struct ProbeCounts {
                                                   const std::optional<tasks::Splits>& stored = std::nullopt,
                                                   const LoadedModel* loaded = nullptr);
 
+/// Loads the model of an outline that was made with `loaded`.
+[[nodiscard]] Result<PreparedSearch> loadSearch(SearchOutline outline, ProgressObserver& observer, std::stop_token stop,
+                                                const LoadedModel* loaded = nullptr);
+
 /// outlineSearch, and loads the model.
 [[nodiscard]] Result<PreparedSearch> prepareSearch(const SearchRunSettings& settings,
                                                    const std::optional<tasks::Splits>& stored,

@@ -92,8 +92,10 @@ Result<StudyOutcome> SearchSitting::run(double elapsedBefore, std::stop_token st
     SearchRecorder recorder(m_store, m_progress, m_runId, settings.search,
                             {m_prepared.searchPlan.prompts(), std::ssize(m_prepared.bench.task.positions),
                              promptsOfAStep(m_prepared), after});
-    auto outcome = search::runGeneticSearch(settings.search, m_prepared.bench.model.config().numLayers,
-                                            m_sessions.pool->sessions(), m_fitness, recorder, elapsedBefore, stop);
+    // A candidate for every session; there may be more of those, on many machines.
+    const int together = std::min(m_sessions.pool->sessions(), search::kMostWorkers);
+    auto outcome = search::runGeneticSearch(settings.search, m_prepared.bench.model.config().numLayers, together,
+                                            m_fitness, recorder, elapsedBefore, stop);
     if (!outcome) return fail(outcome.error());
     if (const auto lost = m_sessions.pool->lost()) return fail(*lost);
     if (outcome->end == search::EndReason::Stopped) return partial(*outcome);

@@ -34,18 +34,20 @@ struct Party {
     PreparedSearch prepared;
 };
 
-/// The other ranks load while this one does.
+/// What can be refused without weights is refused before the other ranks are told of a model; they load while this one
+/// does.
 Result<Party> assemble(const SearchRunSettings& settings, const std::optional<tasks::Splits>& stored,
                        ProgressObserver& observer, const std::stop_token& stop, const LoadedModel* loaded,
                        cluster::Ranks* ranks) {
+    auto outline = outlineSearch(settings, stored, loaded);
+    if (!outline) return fail(outline.error());
     std::unique_ptr<SearchRanks> others;
     if (ranks != nullptr) {
-        if (auto ok = checkCounts(settings); !ok) return fail(ok.error());
         auto gathered = SearchRanks::gather(*ranks, settings.compute, stop);
         if (!gathered) return fail(gathered.error());
         others = std::move(*gathered);
     }
-    auto prepared = prepareSearch(settings, stored, observer, stop, loaded);
+    auto prepared = loadSearch(std::move(*outline), observer, stop, loaded);
     if (!prepared) return fail(prepared.error());
     if (others) {
         if (auto same = others->requireSame(prepared->bench.model, stop); !same) return fail(same.error());

@@ -38,6 +38,7 @@ class ThreadRanks final : public cluster::Ranks {
         }
         return own;
     }
+    void dismiss() override { m_ranks.clear(); }
 
   private:
     std::vector<Rank> m_ranks;
