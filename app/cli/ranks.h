@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "core/base/result.h"
 #include "core/cluster/ranks.h"
@@ -12,6 +13,9 @@ namespace lpes::cli {
 /// the other ranks evaluate for it and say nothing. An error of joining is every rank's own.
 template <class Lead>
 [[nodiscard]] Result<int> leadOrServe(Lead&& lead);
+
+/// Unsupported, naming the verb, where mpirun or srun started this process as one of several: each would do it alone.
+[[nodiscard]] Result<void> requireAlone(const std::string& verb);
 
 /// Serves rank 0 until it is done: the exit code.
 [[nodiscard]] Result<int> serveLeader(cluster::MpiRanks& ranks);

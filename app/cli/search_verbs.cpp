@@ -140,7 +140,8 @@ void addSearchVerbs(CLI::App& app, Action& action) {
         "mpirun -n K lpes search ... (or srun, or with resume) searches with K processes, on one machine or several: "
         "rank\n"
         "0 has search and data base, all evaluate, each with --workers candidates at the same time and\n"
-        "--threads-per-worker threads, which has to be given. The history is the same for any K.");
+        "--threads-per-worker threads, which has to be given. The history is the same for any K. --dry-run forecasts\n"
+        "for rank 0's machine alone.");
     verb->callback(
         [state, &action] { action = [state] { return leadOrServe([&](auto* ranks) { return state->run(ranks); }); }; });
 
