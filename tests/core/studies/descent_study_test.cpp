@@ -15,40 +15,19 @@ using nlohmann::json;
 using studies::SearchRunSettings;
 using testing::HasSubstr;
 
-SearchRunSettings descending(const StudyFolder& folder) {
-    SearchRunSettings settings = smallSearch(folder);
-    settings.search.optimizer = search::OptimizerKind::Gradient;
-    settings.search.gradient.starts = 2;
-    settings.search.gradient.steps = 2;
-    settings.search.gradient.items = 2;
-    return settings;
-}
-
-/// Beside the history: every slope that was measured.
-json withSlopes(store::StoreReader& reader, std::int64_t runId) {
-    json history = historyOf(reader, runId);
-    for (const store::VariantRow& variant : take(reader.variants(runId))) {
-        for (const char* split : {"search", "report"}) {
-            for (const store::SlopeRow& row : take(reader.slopes(variant.id, split)))
-                history["slopes"].push_back({variant.scales, split, row.itemId, row.position, row.nll, row.slope});
-        }
-    }
-    return history;
-}
-
 json whole(const StudyFolder& folder, const SearchRunSettings& settings) {
     auto store = openStore(folder / "whole.db");
     NullObserver observer;
     const auto outcome = studies::runSearch(settings, *store, observer, {});
     EXPECT_TRUE(outcome) << outcome.error().text();
-    return withSlopes(store->reader(), outcome->runId);
+    return historyWithSlopesOf(store->reader(), outcome->runId);
 }
 
 TEST(DescentStudy, MeasuresEveryStepOnFreshSearchItemsAlone) {
     const StudyFolder folder;
     auto store = openStore(folder / "lpes.db");
     NullObserver observer;
-    const auto outcome = studies::runSearch(descending(folder), *store, observer, {});
+    const auto outcome = studies::runSearch(descendingSearch(folder), *store, observer, {});
     ASSERT_TRUE(outcome) << outcome.error().text();
     EXPECT_EQ(outcome->result["state"], "finished");
     store::StoreReader& reader = store->reader();
@@ -74,7 +53,7 @@ TEST(DescentStudy, MeasuresEveryStepOnFreshSearchItemsAlone) {
 
 TEST(DescentStudy, ResumesToTheSameHistoryAlsoWithOtherWorkers) {
     const StudyFolder folder;
-    const SearchRunSettings settings = descending(folder);
+    const SearchRunSettings settings = descendingSearch(folder);
     const json expected = whole(folder, settings);
     for (const int prompts : {20, 45, 70, 110}) {
         const auto path = folder / ("cut" + std::to_string(prompts) + ".db");
@@ -86,7 +65,7 @@ TEST(DescentStudy, ResumesToTheSameHistoryAlsoWithOtherWorkers) {
         NullObserver observer;
         const auto second = studies::resumeSearch(first->runId, prompts % 2 + 1, *store, observer, {});
         ASSERT_TRUE(second) << second.error().text();
-        EXPECT_EQ(withSlopes(store->reader(), first->runId), expected) << prompts;
+        EXPECT_EQ(historyWithSlopesOf(store->reader(), first->runId), expected) << prompts;
     }
 }
 
@@ -106,7 +85,7 @@ TEST(DescentStudy, RacesResumeToTheSameHistory) {
     const auto second = studies::resumeSearch(first->runId, 2, *store, observer, {});
     ASSERT_TRUE(second) << second.error().text();
     // As text: a fitness that is not there is no number, and equals nothing.
-    EXPECT_EQ(withSlopes(store->reader(), first->runId).dump(), expected.dump());
+    EXPECT_EQ(historyWithSlopesOf(store->reader(), first->runId).dump(), expected.dump());
 }
 
 TEST(DescentStudy, RefinesTheBestOfAGeneticSearchPerHeadAndBand) {

@@ -6,7 +6,9 @@
 #include <functional>
 #include <thread>
 
+#include "core/base/version.h"
 #include "core/cluster/session_messages.h"
+#include "core/studies/search_setup.h"
 #include "core/studies/studies.h"
 #include "tests/core/studies/studies_testing.h"
 
@@ -51,18 +53,17 @@ void serve(cluster::Channels channels) {
     EXPECT_TRUE(served) << served.error().text();
 }
 
-/// Serves as others do, but is gone after so many requests.
-ThreadRanks::Rank goneAfter(int requests) {
-    return [requests](cluster::Channels channels) {
+/// Serves as others do, but is gone when a request comes that `ends` accepts. The first that it sees is the set-up.
+ThreadRanks::Rank goneWhen(std::function<bool(const json& request)> ends) {
+    return [ends = std::move(ends)](cluster::Channels channels) {
         auto behind = take(cluster::channelPair("rank 0", "the rank"));
         cluster::Channels inner;
         inner.push_back(std::move(behind.second));
         std::jthread rank([&] { serve(std::move(inner)); });
         cluster::Channel& outside = *channels.front();
-        // The first exchange is the set-up.
-        for (int i = 0; i <= requests; ++i) {
+        while (true) {
             const auto request = outside.receive();
-            if (!request || !behind.first->send(*request)) break;
+            if (!request || ends(take(cluster::objectOf(*request))) || !behind.first->send(*request)) break;
             const auto answer = behind.first->receive();
             if (!answer || !outside.send(*answer)) break;
         }
@@ -71,12 +72,16 @@ ThreadRanks::Rank goneAfter(int requests) {
     };
 }
 
+ThreadRanks::Rank goneAfter(int requests) {
+    return goneWhen([left = requests + 1](const json&) mutable { return left-- == 0; });
+}
+
 json whole(const StudyFolder& folder, const studies::SearchRunSettings& settings) {
     auto store = openStore(folder / "whole.db");
     NullObserver quiet;
     const auto outcome = studies::runSearch(settings, *store, quiet, {});
     if (!outcome) throw std::runtime_error(outcome.error().text());
-    return historyOf(store->reader(), outcome->runId);
+    return historyWithSlopesOf(store->reader(), outcome->runId);
 }
 
 TEST(SearchRanks, TheHistoryIsTheSameForAnyNumberOfRanksAndWorkers) {
@@ -90,7 +95,8 @@ TEST(SearchRanks, TheHistoryIsTheSameForAnyNumberOfRanksAndWorkers) {
         NullObserver quiet;
         const auto outcome = studies::runSearch(settings, *store, quiet, {}, nullptr, &ranks);
         ASSERT_TRUE(outcome) << outcome.error().text();
-        EXPECT_EQ(historyOf(store->reader(), outcome->runId), alone) << others << " others, workers " << workers;
+        EXPECT_EQ(historyWithSlopesOf(store->reader(), outcome->runId), alone)
+            << others << " others, workers " << workers;
     }
 }
 
@@ -105,7 +111,86 @@ TEST(SearchRanks, GeneratedAnswersAreTheSameToo) {
     NullObserver quiet;
     const auto outcome = studies::runSearch(settings, *store, quiet, {}, nullptr, &ranks);
     ASSERT_TRUE(outcome) << outcome.error().text();
-    EXPECT_EQ(historyOf(store->reader(), outcome->runId), alone);
+    EXPECT_EQ(historyWithSlopesOf(store->reader(), outcome->runId), alone);
+}
+
+TEST(SearchRanks, ARemoteSessionsSlopesAreTheLocalOnesBitForBit) {
+    const StudyFolder folder;
+    NullObserver quiet;
+    const auto loaded = take(studies::loadModel({folder.model(), "float32"}, quiet, {}));
+    const auto near = loaded.lm->newSession(1), far = loaded.lm->newSession(1);
+    auto pair = take(cluster::channelPair("rank 0", "rank 1"));
+    model::LocalSession served(*far);
+    std::jthread server([&] { EXPECT_TRUE(cluster::serveSession(*pair.second, served)); });
+    const struct HangUp {
+        cluster::Channel& channel;
+        ~HangUp() { channel.close(); }
+    } hangUp{*pair.first};
+    cluster::RemoteSession remote(*pair.first);
+    const std::vector<model::ScoredPrompt> batch{{{11, 52, 93, 14, 75, 36}, {27, 8}}, {{40, 61, 22}, {83}}};
+    for (const char* per : {"layer", "kv-head", "band:3,8"}) {
+        SCOPED_TRACE(per);
+        const auto groups = take(studies::groupsForModel(take(curve::parseGroups(per)), loaded.config()));
+        std::vector<double> scales;
+        for (int i = 0; i < loaded.config().numLayers * groups.count(); ++i)
+            scales.push_back(1.0 + 0.1 * (i + 1) / 3.0);
+        const rope::PositionMethod method = studies::lpesMethod(groups, scales);
+        const auto here = take(model::LocalSession(*near).scaleGradients(batch, method, {}));
+        const auto there = take(remote.scaleGradients(batch, method, {}));
+        ASSERT_EQ(there.size(), here.size());
+        for (std::size_t i = 0; i < here.size(); ++i) {
+            EXPECT_EQ(there[i].meanNll, here[i].meanNll);
+            EXPECT_EQ(there[i].gradient, here[i].gradient);
+            EXPECT_FALSE(here[i].gradient.empty());
+        }
+    }
+}
+
+TEST(SearchRanks, ADescentIsTheSameForAnyNumberOfRanks) {
+    const StudyFolder folder;
+    const json alone = whole(folder, descendingSearch(folder));
+    ASSERT_FALSE(alone["slopes"].empty());
+    for (const int others : {1, 3}) {
+        auto store = openStore(folder / ("ranks" + std::to_string(others) + ".db"));
+        ThreadRanks ranks(others, serve);
+        NullObserver quiet;
+        const auto outcome = studies::runSearch(descendingSearch(folder), *store, quiet, {}, nullptr, &ranks);
+        ASSERT_TRUE(outcome) << outcome.error().text();
+        EXPECT_EQ(historyWithSlopesOf(store->reader(), outcome->runId), alone) << others << " others";
+    }
+}
+
+TEST(SearchRanks, RacesAreDecidedAlikeForAnyNumberOfRanks) {
+    const StudyFolder folder;
+    studies::SearchRunSettings settings = smallSearch(folder);
+    settings.search.racing = 0.4;
+    settings.searchItems = 8;
+    // As text: a fitness that is not there is no number, and equals nothing.
+    const std::string alone = whole(folder, settings).dump();
+    EXPECT_THAT(alone, HasSubstr("given up after")) << "nobody fell behind, so the test says nothing";
+    for (const int others : {1, 3}) {
+        auto store = openStore(folder / ("ranks" + std::to_string(others) + ".db"));
+        ThreadRanks ranks(others, serve);
+        NullObserver quiet;
+        const auto outcome = studies::runSearch(settings, *store, quiet, {}, nullptr, &ranks);
+        ASSERT_TRUE(outcome) << outcome.error().text();
+        EXPECT_EQ(historyWithSlopesOf(store->reader(), outcome->runId).dump(), alone) << others << " others";
+    }
+}
+
+TEST(SearchRanks, ARankLostInADescentInterruptsARunThatResumes) {
+    const StudyFolder folder;
+    const json alone = whole(folder, descendingSearch(folder));
+    auto store = openStore(folder / "lost.db");
+    ThreadRanks ranks({goneWhen([](const json& request) { return request.value("do", "") == "gradients"; })});
+    NullObserver quiet;
+    const auto lost = studies::runSearch(descendingSearch(folder), *store, quiet, {}, nullptr, &ranks);
+    ASSERT_FALSE(lost);
+    EXPECT_TRUE(cluster::isLostPeer(lost.error())) << lost.error().text();
+    EXPECT_EQ(take(store->reader().run(1)).state, store::RunState::Interrupted);
+    const auto resumed = studies::resumeSearch(1, std::nullopt, *store, quiet, {});
+    ASSERT_TRUE(resumed) << resumed.error().text();
+    EXPECT_EQ(historyWithSlopesOf(store->reader(), 1), alone);
 }
 
 TEST(SearchRanks, ALostRankInterruptsARunThatResumesWithoutIt) {
@@ -125,7 +210,7 @@ TEST(SearchRanks, ALostRankInterruptsARunThatResumesWithoutIt) {
         EXPECT_NE(row.state, store::CandidateRow::State::Failed) << "no candidate is to blame";
     const auto resumed = studies::resumeSearch(1, std::nullopt, *store, quiet, {});
     ASSERT_TRUE(resumed) << resumed.error().text();
-    EXPECT_EQ(historyOf(store->reader(), 1), alone);
+    EXPECT_EQ(historyWithSlopesOf(store->reader(), 1), alone);
 }
 
 TEST(SearchRanks, ARunIsResumedWithRanksThatHadNone) {
@@ -139,7 +224,7 @@ TEST(SearchRanks, ARunIsResumedWithRanksThatHadNone) {
     NullObserver quiet;
     const auto resumed = studies::resumeSearch(1, std::nullopt, *store, quiet, {}, nullptr, &ranks);
     ASSERT_TRUE(resumed) << resumed.error().text();
-    EXPECT_EQ(historyOf(store->reader(), 1), alone);
+    EXPECT_EQ(historyWithSlopesOf(store->reader(), 1), alone);
 }
 
 TEST(SearchRanks, AStopEndsAllAndLeavesARunThatResumes) {
@@ -158,7 +243,7 @@ TEST(SearchRanks, AStopEndsAllAndLeavesARunThatResumes) {
     NullObserver quiet;
     const auto resumed = studies::resumeSearch(1, std::nullopt, *store, quiet, {});
     ASSERT_TRUE(resumed) << resumed.error().text();
-    EXPECT_EQ(historyOf(store->reader(), 1), alone);
+    EXPECT_EQ(historyWithSlopesOf(store->reader(), 1), alone);
 }
 
 /// A rank that has loaded, but says so with one value changed.
@@ -217,6 +302,29 @@ TEST(SearchRanks, ARanksOwnErrorComesWithItsName) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::BadInput);
     EXPECT_THAT(refused.error().message, testing::AllOf(HasSubstr("rank 1"), HasSubstr("no such folder")));
+}
+
+TEST(SearchRanks, WhatCanBeRefusedWithoutWeightsIsRefusedBeforeAnybodyIsCalled) {
+    const StudyFolder folder;
+    auto store = openStore(folder / "lpes.db");
+    studies::SearchRunSettings settings = smallSearch(folder);
+    settings.weights = {1.0, 2.0};
+    ThreadRanks ranks(1, [](const cluster::Channels&) { ADD_FAILURE() << "a rank was called"; });
+    NullObserver quiet;
+    const auto refused = studies::runSearch(settings, *store, quiet, {}, nullptr, &ranks);
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, HasSubstr("--weights"));
+}
+
+TEST(SearchRanks, ALeaderWhoLeavesEndsTheLoadingToo) {
+    const StudyFolder folder;
+    auto pair = take(cluster::channelPair("rank 0", "rank 1"));
+    cluster::Channels channels;
+    channels.push_back(std::move(pair.second));
+    ASSERT_TRUE(pair.first->send(cluster::toMessage(
+        {{"version", kVersion}, {"model", folder.model()}, {"dtype", "float32"}, {"device", "cpu"}, {"threads", 1}})));
+    pair.first->close();
+    serve(std::move(channels));
 }
 
 TEST(SearchRanks, ThreadsMustBeGiven) {

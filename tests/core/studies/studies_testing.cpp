@@ -32,6 +32,15 @@ studies::SearchRunSettings smallSearch(const StudyFolder& folder) {
     return settings;
 }
 
+studies::SearchRunSettings descendingSearch(const StudyFolder& folder) {
+    studies::SearchRunSettings settings = smallSearch(folder);
+    settings.search.optimizer = search::OptimizerKind::Gradient;
+    settings.search.gradient.starts = 2;
+    settings.search.gradient.steps = 2;
+    settings.search.gradient.items = 2;
+    return settings;
+}
+
 std::unique_ptr<store::StoreWriter> openStore(const std::filesystem::path& path) {
     auto opened = store::StoreWriter::open(path, {"test"});
     if (!opened) throw std::runtime_error(opened.error().text());
@@ -87,6 +96,21 @@ json historyOf(store::StoreReader& reader, std::int64_t runId) {
     out["probes"] = probes;
     for (const char* split : {"search", "select", "report"}) out["splits"][split] = take(reader.split(runId, split));
     return out;
+}
+
+json historyWithSlopesOf(store::StoreReader& reader, std::int64_t runId) {
+    json history = historyOf(reader, runId);
+    // Descents side by side store theirs in whatever order they are measured.
+    std::vector<json> slopes;
+    for (const store::VariantRow& variant : take(reader.variants(runId))) {
+        for (const char* split : {"search", "report"}) {
+            for (const store::SlopeRow& row : take(reader.slopes(variant.id, split)))
+                slopes.push_back({variant.scales, split, row.itemId, row.position, row.nll, row.slope});
+        }
+    }
+    std::ranges::sort(slopes);
+    history["slopes"] = slopes;
+    return history;
 }
 
 }  // namespace lpes::test

@@ -53,10 +53,15 @@ class StopAfter final : public ProgressObserver {
 /// A search that takes a second: short prompts, few items, population 6, three generations.
 [[nodiscard]] studies::SearchRunSettings smallSearch(const StudyFolder& folder);
 
+/// The same by descent: two starts, two steps in each generation, two items a step.
+[[nodiscard]] studies::SearchRunSettings descendingSearch(const StudyFolder& folder);
+
 [[nodiscard]] std::unique_ptr<store::StoreWriter> openStore(const std::filesystem::path& path);
 
 /// Everything of a run that must not depend on interruptions or workers: generations, candidates, outcomes, positions,
 /// attention, deviation, splits, and the result without times.
 [[nodiscard]] nlohmann::json historyOf(store::StoreReader& reader, std::int64_t runId);
+/// Beside that: every slope that was measured.
+[[nodiscard]] nlohmann::json historyWithSlopesOf(store::StoreReader& reader, std::int64_t runId);
 
 }  // namespace lpes::test
