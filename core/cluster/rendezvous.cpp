@@ -224,7 +224,7 @@ Result<Channels> visit(const Invitation& invitation, int rank, std::chrono::mill
     if (invitation.host == hostName()) addresses.insert(addresses.begin(), "127.0.0.1");
     const std::string host = fmt::format("rank 0 on '{}'", invitation.host);
     Channels channels;
-    while (true) {
+    while (static_cast<int>(channels.size()) < invitation.connections) {
         for (const std::string& address : addresses) {
             while (static_cast<int>(channels.size()) < invitation.connections) {
                 const int socket = connectTo(address, invitation.port);
@@ -248,6 +248,7 @@ Result<Channels> visit(const Invitation& invitation, int rank, std::chrono::mill
         }
         std::this_thread::sleep_for(kPoll);
     }
+    return channels;
 }
 
 }  // namespace lpes::cluster

@@ -39,7 +39,7 @@ struct Party {
 Result<Party> assemble(const SearchRunSettings& settings, const std::optional<tasks::Splits>& stored,
                        ProgressObserver& observer, const std::stop_token& stop, const LoadedModel* loaded,
                        cluster::Ranks* ranks) {
-    auto outline = outlineSearch(settings, stored, loaded);
+    auto outline = outlineSearch(settings, stop, stored, loaded);
     if (!outline) return fail(outline.error());
     std::unique_ptr<SearchRanks> others;
     if (ranks != nullptr) {

@@ -190,7 +190,8 @@ TEST_F(SessionPools, ALostPeerEndsTheWorkOfAllCallers) {
     std::latch waiting(1);
     Result<void> other;
     std::jthread caller([&] {
-        other = pool->run(5,
+        // One piece, which leaves the other session to the second caller.
+        other = pool->run(1,
                           [&](std::size_t, model::AnswerSession&, std::stop_token stop) -> Result<void> {
                               waiting.count_down();
                               awaitStop(stop);
