@@ -202,7 +202,8 @@ void MainWindow::makeHelpMenu() {
                     QMessageBox::NoIcon, tr("Mouse and keys of the curve"),
                     tr("Drag a point: moves it; Ctrl snaps to 0.05 and whole layers, Shift keeps to one axis, Escape "
                        "puts it back.\nArrows: 0.01 in scale and one layer; with Shift 0.1.\nTab, Shift+Tab: next and "
-                       "previous point.\nInsert or A: one more point, the curve stays as it is. Delete or X: removes "
+                       "previous point.\nInsert or A: one more point, the curve stays as it is (of monotone cubics: "
+                       "nearly). Delete or X: removes "
                        "the point.\nWheel: zooms at the pointer. Drag the background: pans. Double click: whole "
                        "view.\nRight click on a picture: copy, export, the command that makes it."),
                     QMessageBox::Close, this);

@@ -206,7 +206,7 @@ void addNew(CLI::App& app, Action& action) {
         ->expected(1, curve::kMaxGroupFrequencies)
         ->allow_extra_args(false)
         ->required();
-    flags.add("--curve", "KIND", "bezier, linear, step or free (one point per layer) [bezier]", toText(verb->kind));
+    flags.add("--curve", "KIND", curve::curveKindNames() + " (one point per layer) [bezier]", toText(verb->kind));
     flags.add("--scale-min", "X", "Smallest scale that a point may have [0.5]",
               toNumber<double>(verb->constraints.scaleMin));
     flags.add("--scale-max", "X", "Largest scale that a point may have [2.5]",

@@ -83,7 +83,7 @@ void addCurveOptions(SettingFlags& flags, search::SearchSettings& search) {
     const auto add = [&](const char* name, const char* placeholder, const char* help, SettingFlags::Setter setter) {
         flags.add(name, placeholder, help, std::move(setter))->group(kCurveGroup);
     };
-    add("--curve", "KIND", "bezier, linear, step or free (one value per layer) [bezier]",
+    add("--curve", "KIND", "bezier, linear, monotone (cubic), step or free (one value per layer) [bezier]",
         [&search](const std::string&, const std::string& text) -> Result<void> {
             auto kind = curve::parseCurveKind(text);
             if (!kind) return fail(kind.error());

@@ -73,8 +73,8 @@ void addStudyVerb(CLI::App& app, Action& action) {
         state->flags.add(name, placeholder, help, std::move(setter))->group("Study");
     };
     add("--values", "LIST",
-        "What is compared, separated by commas: of curves kinds [bezier,linear,step,free], of points numbers "
-        "[2,3,4,6,8], of convergence optimizers [genetic,cma-es,random]",
+        "What is compared, separated by commas: of curves kinds [bezier,linear,monotone,step,free], of points "
+        "numbers [2,3,4,6,8], of convergence optimizers [genetic,cma-es,random]",
         toList(state->settings.values));
     add("--repeats", "N",
         "Searches with other seeds of each value [1; convergence: 3]; of seeds and resample searches in all [5]",

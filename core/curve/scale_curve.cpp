@@ -11,11 +11,10 @@
 #include <string_view>
 
 #include "core/curve/bezier.h"
+#include "core/curve/monotone_cubic.h"
 
 namespace lpes::curve {
 namespace {
-
-constexpr CurveKind kKinds[] = {CurveKind::Bezier, CurveKind::Linear, CurveKind::Step, CurveKind::Free};
 
 /// multiple × step, where step means the decimal number that it was written as: 23 × 0.05 is the double nearest to
 /// 1.15, which the product of the two doubles is not.
@@ -59,6 +58,8 @@ std::string curveKindName(CurveKind kind) {
             return "bezier";
         case CurveKind::Linear:
             return "linear";
+        case CurveKind::Monotone:
+            return "monotone";
         case CurveKind::Step:
             return "step";
         case CurveKind::Free:
@@ -67,11 +68,15 @@ std::string curveKindName(CurveKind kind) {
     return "bezier";
 }
 
+std::string curveKindNames() {
+    return "bezier, linear, monotone, step or free";
+}
+
 Result<CurveKind> parseCurveKind(const std::string& text) {
-    for (const CurveKind kind : kKinds) {
+    for (const CurveKind kind : kCurveKinds) {
         if (curveKindName(kind) == text) return kind;
     }
-    return fail(ErrorCode::Usage, fmt::format("'{}' is not a kind of curve; use bezier, linear, step or free", text));
+    return fail(ErrorCode::Usage, fmt::format("'{}' is not a kind of curve; use {}", text, curveKindNames()));
 }
 
 ScaleCurve::ScaleCurve(CurveKind kind, std::vector<ControlPoint> points, const Constraints& constraints)
@@ -93,7 +98,9 @@ double ScaleCurve::at(double depth) const {
                                            [](double d, const ControlPoint& point) { return d < point.x; });
         const ControlPoint& left = *(next - 1);
         value = left.y;
-        if (m_kind != CurveKind::Step && next != m_points.end()) {
+        if (m_kind == CurveKind::Monotone && next != m_points.end()) {
+            value = monotoneCubic(m_points, static_cast<std::size_t>(next - m_points.begin()) - 1, depth);
+        } else if (m_kind != CurveKind::Step && next != m_points.end()) {
             const double share = (depth - left.x) / (next->x - left.x);
             value = (1.0 - share) * left.y + share * next->y;
         }

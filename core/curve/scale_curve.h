@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,12 +16,16 @@ struct ControlPoint {
     friend bool operator==(const ControlPoint&, const ControlPoint&) = default;
 };
 
-/// Bezier: one curve of degree points−1. Linear: straight between points. Step: the value of the last point at or
-/// before the depth. Free: one point per layer, x = h/(L−1); straight between layers. Where points of a Linear or Step
-/// curve share an x, the later one holds from that depth on.
-enum class CurveKind { Bezier, Linear, Step, Free };
+/// Bezier: one curve of degree points−1. Linear: straight between points. Monotone: through the points with a
+/// continuous slope, rising and falling only where they do (monotone_cubic.h). Step: the value of the last point at or
+/// before the depth. Free: one point per layer, x = h/(L−1); straight between layers. Where points of a Linear, Monotone
+/// or Step curve share an x, the later one holds from that depth on.
+enum class CurveKind { Bezier, Linear, Monotone, Step, Free };
+inline constexpr std::array kCurveKinds{CurveKind::Bezier, CurveKind::Linear, CurveKind::Monotone, CurveKind::Step,
+                                        CurveKind::Free};
 
 [[nodiscard]] std::string curveKindName(CurveKind kind);                  ///< "bezier", …
+[[nodiscard]] std::string curveKindNames();                               ///< all of them, in words
 [[nodiscard]] Result<CurveKind> parseCurveKind(const std::string& text);  ///< Usage for anything else
 
 inline constexpr int kMinPoints = 2;

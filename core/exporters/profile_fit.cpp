@@ -108,7 +108,7 @@ Result<Profile> transferred(const Profile& profile, const ProfileModel& to) {
         return fail(
             ErrorCode::Unsupported,
             fmt::format("the profile's curve is free (one value for each of {} layers), so it cannot be carried "
-                        "to {} layers; use a bezier, linear or step curve",
+                        "to {} layers; use a bezier, linear, monotone or step curve",
                         free->points.size(), to.layers));
     }
     if (to.layers < 1) {

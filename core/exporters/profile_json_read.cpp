@@ -284,7 +284,7 @@ class Reader {
         const Result<curve::CurveKind> kind = curve::parseCurveKind(kindName);
         if (!kind) {
             return bad(
-                fmt::format("'{}.kind' is {}; it must be bezier, linear, step or free", field, shownText(kindName)));
+                fmt::format("'{}.kind' is {}; it must be {}", field, shownText(kindName), curve::curveKindNames()));
         }
         const json* points = find(found, "points");
         if (points == nullptr || !points->is_array() || points->size() > static_cast<std::size_t>(kMaxProfileLayers)) {

@@ -89,11 +89,9 @@ Result<StudyKind> parseStudyKind(const std::string& text) {
 }
 
 std::vector<std::string> studyValues(StudyKind kind) {
-    using curve::CurveKind;
     if (kind == StudyKind::Curves) {
         std::vector<std::string> names;
-        for (const CurveKind curve : {CurveKind::Bezier, CurveKind::Linear, CurveKind::Step, CurveKind::Free})
-            names.push_back(curve::curveKindName(curve));
+        for (const curve::CurveKind one : curve::kCurveKinds) names.push_back(curve::curveKindName(one));
         return names;
     }
     if (kind == StudyKind::Points) return {"2", "3", "4", "6", "8"};

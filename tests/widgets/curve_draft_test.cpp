@@ -82,6 +82,18 @@ TEST(CurveDraft, AnAddedPointLiesInTheLongestGapOfStraightLinesAndSteps) {
     }
 }
 
+TEST(CurveDraft, APointAddedToMonotoneCubicsLiesOnTheCurveInTheLongestGap) {
+    const CurveDraft draft = draftOf(CurveKind::Monotone, {{0, 1.0}, {0.2, 2.0}, {0.8, 1.0}, {1, 1.5}});
+    const auto more = withPointAdded(draft);
+    ASSERT_TRUE(more);
+    ASSERT_EQ(more->points.size(), 5u);
+    EXPECT_EQ(more->points[2], (ControlPoint{0.5, valueAt(draft, 0.5)}));
+    EXPECT_EQ(lpes::curve::violation(more->kind, more->points, more->constraints), std::nullopt);
+    CurveDraft broken = draft;
+    broken.points[1].y = 9.0;
+    EXPECT_EQ(withPointAdded(broken)->points[2], (ControlPoint{0.5, 5.0})) << "there is no curve to lie on";
+}
+
 TEST(CurveDraft, NoPointIsAddedToAFreeCurveOrToNothing) {
     EXPECT_EQ(withPointAdded(freeCurve(12)), std::nullopt);
     EXPECT_EQ(withPointAdded(CurveDraft{}), std::nullopt);
@@ -112,7 +124,7 @@ TEST(CurveDraft, AMovedPointStaysBetweenItsNeighboursAndTheBounds) {
 
 TEST(CurveDraft, AnotherKindReadsTheSamePointsWhereItCan) {
     const CurveDraft draft = bezier();
-    for (const CurveKind kind : {CurveKind::Linear, CurveKind::Step}) {
+    for (const CurveKind kind : {CurveKind::Linear, CurveKind::Monotone, CurveKind::Step}) {
         EXPECT_EQ(withKind(draft, kind, 30).points, draft.points);
         EXPECT_EQ(withKind(draft, kind, 30).kind, kind);
     }

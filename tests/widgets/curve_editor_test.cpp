@@ -543,7 +543,7 @@ TEST_F(CurveEditorPicture, SurvivesAllModelsKindsAndSizes) {
         editor.setDraft(bezier());
         editor.setModel(layers, layers == 2 ? 0 : 131072);
         EXPECT_EQ(editor.scales().size(), static_cast<std::size_t>(layers));
-        for (const CurveKind kind : {CurveKind::Bezier, CurveKind::Linear, CurveKind::Step, CurveKind::Free}) {
+        for (const CurveKind kind : lpes::curve::kCurveKinds) {
             CurveDraft draft = bezier();
             draft.kind = kind;
             if (kind == CurveKind::Free) draft = freeCurve(std::max(2, layers));

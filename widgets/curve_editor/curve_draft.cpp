@@ -55,8 +55,12 @@ std::optional<CurveDraft> withPointAdded(const CurveDraft& draft) {
         if (gap(i) > gap(after)) after = i;
     }
     const ControlPoint &left = draft.points[after - 1], &right = draft.points[after];
-    const double y = draft.kind == CurveKind::Step ? left.y : 0.5 * left.y + 0.5 * right.y;
-    more.points.insert(more.points.begin() + static_cast<std::ptrdiff_t>(after), {0.5 * left.x + 0.5 * right.x, y});
+    const double x = 0.5 * left.x + 0.5 * right.x;
+    double y = draft.kind == CurveKind::Step ? left.y : 0.5 * left.y + 0.5 * right.y;
+    if (draft.kind == CurveKind::Monotone) {
+        if (const auto made = curve::ScaleCurve::make(draft.kind, draft.points, draft.constraints)) y = made->at(x);
+    }
+    more.points.insert(more.points.begin() + static_cast<std::ptrdiff_t>(after), {x, y});
     return more;
 }
 

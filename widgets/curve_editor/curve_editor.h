@@ -33,8 +33,8 @@ struct PopulationCurve {
 /// Mouse: press on a point selects it (hit area 18 px), a drag beyond 4 px moves it; Ctrl snaps to 0.05 and whole
 /// layers, Shift locks to the axis of the larger movement; wheel zooms at the pointer, drag on the background pans,
 /// double click resets the view. Keys: Tab and Shift+Tab choose the next and previous point, arrows nudge 0.01 in y and
-/// one layer in x, Shift+arrow 0.1, Delete or X removes, Insert or A adds a point without changing the curve, Escape
-/// during a drag puts the point back.
+/// one layer in x, Shift+arrow 0.1, Delete or X removes, Insert or A adds a point without changing the curve
+/// (withPointAdded), Escape during a drag puts the point back.
 ///
 /// The editor never pushes undo steps: each gesture ends with one draftCommitted, or none when nothing changed. A run
 /// of arrow keys on one point is a gesture that ends when the keys rest for 500 ms, another point is chosen or focus

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/curve/bezier.h"
+#include "core/curve/monotone_cubic.h"
 
 namespace lpes::widgets {
 namespace {
@@ -14,6 +15,7 @@ using curve::ControlPoint;
 using curve::CurveKind;
 
 constexpr int kBezierSamples = 160;
+constexpr int kMonotoneSamples = 24;  // between two points
 // From here on the cloud is drawn without antialiasing: it costs four times as much and nobody sees it.
 constexpr std::size_t kManyCandidates = 150;
 
@@ -45,6 +47,20 @@ QSizeF boxSize(const QStringList& lines, const QFont& font) {
     return {width + 12.0, static_cast<double>(lines.size()) * metrics.height() + 6.0};
 }
 
+/// Through every control point, so that a jump stands upright.
+std::vector<ControlPoint> monotoneLine(const CurveDraft& draft) {
+    std::vector<ControlPoint> line{draft.points.front()};
+    for (std::size_t k = 1; k < draft.points.size(); ++k) {
+        const double from = line.back().x, to = draft.points[k].x;
+        for (int i = 1; i < kMonotoneSamples && to > from; ++i) {
+            const double depth = from + (to - from) * i / kMonotoneSamples;
+            line.push_back({depth, curve::monotoneCubic(draft.points, k - 1, depth)});
+        }
+        line.push_back(draft.points[k]);
+    }
+    return line;
+}
+
 }  // namespace
 
 void CurvePicture::update() {
@@ -68,6 +84,9 @@ void CurvePicture::update() {
             for (int i = 0; i <= kBezierSamples; ++i) {
                 line.push_back(curve::bezierPoint(draft.points, static_cast<double>(i) / kBezierSamples));
             }
+            break;
+        case CurveKind::Monotone:
+            line = monotoneLine(draft);
             break;
         case CurveKind::Step:
             for (const ControlPoint& point : draft.points) {

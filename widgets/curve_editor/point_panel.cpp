@@ -79,7 +79,8 @@ PointPanel::PointPanel(QWidget* parent) : QWidget(parent) {
     pointBox->addWidget(m_meaning);
     auto* edits = new QHBoxLayout;
     m_add = button(QStringLiteral("&Add point"), QStringLiteral("add"), point);
-    m_add->setToolTip(QStringLiteral("Add a point without changing the curve (Insert in the plot)"));
+    m_add->setToolTip(
+        QStringLiteral("Add a point; the curve stays, one of monotone cubics nearly (Insert in the plot)"));
     m_remove = button(QStringLiteral("&Remove point"), QStringLiteral("remove"), point);
     m_remove->setToolTip(QStringLiteral("Remove the selected point (Delete in the plot); the end points stay"));
     edits->addWidget(m_add);
@@ -93,6 +94,7 @@ PointPanel::PointPanel(QWidget* parent) : QWidget(parent) {
     m_kind->setObjectName(QStringLiteral("kind"));
     m_kind->addItem(QStringLiteral("Bézier"), static_cast<int>(CurveKind::Bezier));
     m_kind->addItem(QStringLiteral("Straight lines"), static_cast<int>(CurveKind::Linear));
+    m_kind->addItem(QStringLiteral("Monotone cubics"), static_cast<int>(CurveKind::Monotone));
     m_kind->addItem(QStringLiteral("Steps"), static_cast<int>(CurveKind::Step));
     m_kind->addItem(QStringLiteral("Free, layer by layer"), static_cast<int>(CurveKind::Free));
     m_low = field(QStringLiteral("low"), 0.05, 4, rules);

@@ -119,7 +119,7 @@ TEST(GeneticSearch, EveryCandidateRespectsTheConstraints) {
     FunctionFitness fitness;
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
         SearchSettings settings = smallSettings(seed);
-        settings.curve = static_cast<curve::CurveKind>(seed % 4);
+        settings.curve = curve::kCurveKinds[seed % curve::kCurveKinds.size()];
         settings.points = 2 + static_cast<int>(seed % 7);
         settings.constraints = {0.7, 1.45, seed % 2 == 0 ? std::optional(0.05) : std::nullopt};
         settings.mutationRate = 0.9;

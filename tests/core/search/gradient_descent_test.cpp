@@ -95,11 +95,43 @@ TEST(GeneSlopes, AreTheCurvesChainRuleForEveryKindOfCurve) {
     }
 }
 
+TEST(GeneSlopes, OfMonotoneCubicsFollowDepthsAndScales) {
+    SearchSettings settings = descending();
+    settings.curve = curve::CurveKind::Monotone;
+    for (const Genome& start : {Genome{{0.0, 1.0}, {0.3, 1.6}, {0.7, 1.9}, {1.0, 1.2}},
+                                Genome{{0.0, 0.9}, {0.25, 1.2}, {0.6, 1.5}, {1.0, 2.2}},
+                                Genome{{0.0, 1.3}, {0.25, 1.3}, {0.6, 1.3}, {1.0, 1.3}}}) {
+        Genome genome = start;
+        std::vector<double> slope = unrounded(settings, kLayers, genome);
+        for (std::size_t h = 0; h < slope.size(); ++h) slope[h] *= 2.0 * std::sin(static_cast<double>(h) + 1.0);
+        const auto genes = geneSlopes(settings, kLayers, genome, slope);
+        for (std::size_t k = 0; k < genome.size(); ++k) {
+            constexpr double kStep = 1e-4;
+            const auto difference = [&](double& coordinate) {
+                const double before = coordinate;
+                coordinate = before + kStep;
+                const double above = weighed(unrounded(settings, kLayers, genome));
+                coordinate = before - kStep;
+                const double below = weighed(unrounded(settings, kLayers, genome));
+                coordinate = before;
+                return (above - below) / (2 * kStep);
+            };
+            EXPECT_NEAR(genes[2 * k + 1], difference(genome[k].y), 1e-4) << k;
+            if (!xIsGene(settings, kLayers, static_cast<int>(k))) continue;
+            EXPECT_NEAR(genes[2 * k], difference(genome[k].x), 1e-4) << k;
+        }
+    }
+}
+
 TEST(GeneSlopes, AreThereAtTheBoundsAndWherePointsShareADepth) {
     SearchSettings settings = descending();
-    Genome genome{{0.0, 0.5}, {0.4, 2.5}, {0.4, 1.0}, {1.0, 0.5}};
-    for (const double slope : geneSlopes(settings, kLayers, genome, std::vector<double>(kLayers, 1.0)))
-        EXPECT_TRUE(std::isfinite(slope));
+    for (const auto kind : curve::kCurveKinds) {
+        if (kind == curve::CurveKind::Free) continue;
+        settings.curve = kind;
+        Genome genome{{0.0, 0.5}, {0.4, 2.5}, {0.4, 1.0}, {1.0, 0.5}};
+        for (const double slope : geneSlopes(settings, kLayers, genome, std::vector<double>(kLayers, 1.0)))
+            EXPECT_TRUE(std::isfinite(slope)) << curve::curveKindName(kind);
+    }
 }
 
 TEST(Descent, StaysWithinTheBoundsAndKeepsDepthsInOrder) {
