@@ -175,10 +175,12 @@ std::string searchText(const json& result) {
     if (!result.contains("history")) return out;
     out += "\n" + historyTable(result.at("history"));
     const auto givenUp = result.value("given_up", std::int64_t{0});
+    const auto infeasible = result.value("infeasible", std::int64_t{0});
     out += fmt::format("\n{} evaluations, {} cache hits, {} failed, {}{} prompts, {} s\n",
                        result.at("evaluations").dump(), result.at("cache_hits").dump(), result.at("failed").dump(),
-                       givenUp > 0 ? fmt::format("{} given up, ", givenUp) : "", result.at("prompts").dump(),
-                       formatNumber(result.at("seconds"), 1));
+                       (givenUp > 0 ? fmt::format("{} given up, ", givenUp) : "") +
+                           (infeasible > 0 ? fmt::format("{} beyond the guardrail's limit, ", infeasible) : ""),
+                       result.at("prompts").dump(), formatNumber(result.at("seconds"), 1));
     const json best = result.value("best", json(nullptr));
     if (best.is_object()) {
         out += fmt::format("\nBest profile: fitness {} on the search items\n", formatNumber(best.at("fitness"), 4));

@@ -130,6 +130,10 @@ void addSearchOptions(SettingFlags& flags, studies::SearchRunSettings& settings)
         });
     add("--gap-penalty", "B", "Fitness loses B times the difference of the best and the worst position [0]",
         toNumber<double>(settings.gapPenalty, 0.0));
+    add("--guardrail-limit", "PERCENT",
+        "A candidate that worsens short-context perplexity by more than this loses to every one that does not, and is "
+        "asked no item; auto: no limit [auto]",
+        toOptionalNumber<double>(settings.guardrailLimit, 0.0));
     add("--search-items", "N", "Items that the search sees [100]", toNumber<int>(settings.searchItems, 1));
     add("--select-items", "N", "Items on which the finalists are scored again [100]",
         toNumber<int>(settings.selectItems, 1));

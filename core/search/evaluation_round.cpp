@@ -76,7 +76,7 @@ void EvaluationRound::finish(std::size_t job, Result<Evaluation> result) {
     Evaluation evaluation;
     if (result) {
         evaluation = std::move(*result);
-        if (!evaluation.failed && !std::isfinite(evaluation.fitness)) {
+        if (evaluation.complete() && !std::isfinite(evaluation.fitness)) {
             evaluation.failed = true;
             evaluation.reason = fmt::format("the fitness is {}, which is not a finite number", evaluation.fitness);
         }
@@ -93,7 +93,7 @@ void EvaluationRound::finish(std::size_t job, Result<Evaluation> result) {
         evaluation.cause = result.error().code;
     }
     // A failed candidate's figures mean nothing, and a NaN among them would make equal histories differ.
-    if (evaluation.failed) {
+    if (evaluation.failed || evaluation.infeasible()) {
         evaluation.fitness = 0.0;
         evaluation.byPosition.clear();
     }
@@ -136,7 +136,9 @@ EvaluationRound::End EvaluationRound::conclude() {
             continue;
         }
         ++m_evaluated;
-        if (m_archive[m_jobs[job]].record.evaluation.failed) ++m_failed;
+        const Evaluation& evaluation = m_archive[m_jobs[job]].record.evaluation;
+        if (evaluation.failed) ++m_failed;
+        if (evaluation.infeasible()) ++m_infeasible;
     }
     if (m_tooManyFailures) return End::Failures;
     if (m_prefix == m_jobs.size()) return End::Complete;

@@ -36,6 +36,7 @@ class EvaluationRound {
     /// After run: evaluations that count, failures among them, and the failures in a row at the end.
     [[nodiscard]] int evaluated() const { return m_evaluated; }
     [[nodiscard]] int failed() const { return m_failed; }
+    [[nodiscard]] int infeasible() const { return m_infeasible; }
     [[nodiscard]] int failuresInARow() const { return m_failuresInARow; }
 
   private:
@@ -65,6 +66,7 @@ class EvaluationRound {
     std::optional<Error> m_fatal;
     int m_evaluated = 0;
     int m_failed = 0;
+    int m_infeasible = 0;
 };
 
 }  // namespace lpes::search

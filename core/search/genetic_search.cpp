@@ -68,6 +68,7 @@ class Search {
         if (!end) return fail(end.error());
         m_evaluations += round.evaluated();
         m_failed += round.failed();
+        m_infeasible += round.infeasible();
         m_failuresInARow = round.failuresInARow();
         switch (*end) {
             case EvaluationRound::End::Failures:
@@ -128,6 +129,7 @@ class Search {
             std::vector<std::vector<double>> runners;
             std::vector<std::size_t> running;  // places in jobs
             for (std::size_t job = 0; job < jobs.size(); ++job) {
+                if (seen[job] && seen[job]->infeasible()) continue;  // the full evaluation says so too, at no cost
                 if (seen[job]) {
                     runners.push_back(seen[job]->byItem);
                     running.push_back(job);
@@ -260,6 +262,7 @@ class Search {
         result.evaluations = m_evaluations;
         result.failed = m_failed;
         result.givenUp = m_givenUp;
+        result.infeasible = m_infeasible;
         result.failedSlope = m_lastFailure;
         for (std::size_t place = 0; place < m_announced; ++place) {
             if (!m_archive[place].evaluated) continue;
@@ -285,6 +288,7 @@ class Search {
     std::int64_t m_evaluations = 0;
     std::int64_t m_failed = 0;
     std::int64_t m_givenUp = 0;
+    std::int64_t m_infeasible = 0;
     int m_failuresInARow = 0;
     std::optional<Error> m_lastFailure;
     std::optional<double> m_reference;  ///< best fitness when patience was last reset

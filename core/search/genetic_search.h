@@ -23,14 +23,18 @@ struct Candidate {
 /// How a candidate did on the search items.
 struct Evaluation {
     bool failed = false;
-    bool givenUp = false;                 ///< a race left it behind: the figures are of the first items alone
-    std::string reason;                   ///< why it failed or was given up, for the data base and the user
+    bool givenUp = false;  ///< a race left it behind: the figures are of the first items alone
+    std::string reason;    ///< why it failed, was given up or is not allowed, for the data base and the user
+    /// By how much it breaks what the fitness does not allow, in the fitness' own measure; 0: it is allowed.
+    double violation = 0.0;
     double fitness = 0.0;                 ///< higher is better; the search sets 0 when failed
     std::vector<double> byPosition;       ///< score per evidence position, in the task's order; emptied when failed
     ErrorCode cause = ErrorCode::Failed;  ///< kind of the failure; means nothing otherwise
     std::vector<double> byItem;           ///< score of each item that was looked at, in order, where races need it
 
-    [[nodiscard]] bool complete() const { return !failed && !givenUp; }
+    /// It may not win: it loses to every candidate that is allowed, and to those that break the rule less.
+    [[nodiscard]] bool infeasible() const { return !failed && violation > 0.0; }
+    [[nodiscard]] bool complete() const { return !failed && !givenUp && !infeasible(); }
 };
 
 /// A candidate's place in the history.
@@ -44,8 +48,8 @@ struct CandidateRecord {
 
 struct GenerationRecord {
     int generation = 0;
-    double best = 0.0;  ///< best fitness in the population (failed and given up candidates left out of all figures;
-                        ///< without any other, best, mean, worst and stddev are NaN)
+    double best = 0.0;  ///< best fitness in the population (failed, given up and infeasible candidates left out of all
+                        ///< figures; without any other, best, mean, worst and stddev are NaN)
     double mean = 0.0;
     double worst = 0.0;
     double stddev = 0.0;                          ///< population standard deviation
@@ -125,6 +129,7 @@ struct SearchOutcome {
     std::int64_t cacheHits = 0;               ///< candidates that shared an earlier evaluation
     std::int64_t failed = 0;
     std::int64_t givenUp = 0;          ///< by races; they count as evaluations
+    std::int64_t infeasible = 0;       ///< they count as evaluations
     std::optional<Error> failedSlope;  ///< end == Failures: why, where a slope was the last to fail
 };
 
@@ -137,8 +142,10 @@ inline constexpr int kMostWorkers = 1024;
 /// better half, rounded up, is kept with its fitness; each child is a crossover of two distinct parents drawn from it
 /// and a mutation; a child (or random curve) whose scales were seen is drawn again up to duplicateRetries times and
 /// then kept without a new evaluation. Ties in fitness go to the earlier (generation, index); failed candidates rank
-/// last. A Free curve has one gene per layer: its x never change. With several groups the known curves are every
-/// group's alike; crossover, mutation and repair go through the groups one after another, each as if it were alone.
+/// last, before them those that are infeasible, the smaller violation first (K. Deb, An efficient constraint handling
+/// method for genetic algorithms, Comput. Methods Appl. Mech. Eng. 186, 2000). A Free curve has one gene per layer: its
+/// x never change. With several groups the known curves are every group's alike; crossover, mutation and repair go
+/// through the groups one after another, each as if it were alone.
 ///
 /// The history does not depend on workers or timing:
 /// - A candidate's random numbers come from RandomStream(seed, kStreamInitialPopulation or kStreamBreeding, generation,
@@ -166,7 +173,7 @@ inline constexpr int kMostWorkers = 1024;
                                                      Fitness& fitness, SearchObserver& observer, double elapsedBefore,
                                                      std::stop_token stop);
 
-/// The best `count` candidates with different scales, best first; failed and given up ones never.
+/// The best `count` candidates with different scales, best first; failed, given up and infeasible ones never.
 [[nodiscard]] std::vector<CandidateRecord> bestDistinct(const SearchOutcome& outcome, int count);
 
 /// Fitness Σ w_p·score_p − β·(max_p − min_p); weights are normalised to sum 1 (methods.md §2). NaN, which fails the

@@ -29,6 +29,10 @@ double diversityOf(const std::vector<const CandidateRecord*>& members) {
 
 bool ranksBefore(const CandidateRecord& a, const CandidateRecord& b) {
     if (a.evaluation.failed != b.evaluation.failed) return b.evaluation.failed;
+    // Those that are allowed have no violation at all.
+    if (!a.evaluation.failed && a.evaluation.violation != b.evaluation.violation) {
+        return a.evaluation.violation < b.evaluation.violation;
+    }
     if (a.evaluation.givenUp != b.evaluation.givenUp) return b.evaluation.givenUp;
     if (!a.evaluation.failed && a.evaluation.fitness != b.evaluation.fitness) {
         return a.evaluation.fitness > b.evaluation.fitness;

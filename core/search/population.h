@@ -7,8 +7,9 @@
 
 namespace lpes::search {
 
-/// Better first: failed candidates after all others, given up ones before them, then higher fitness, then earlier
-/// (generation, index). A strict total order over the candidates of one search.
+/// Better first: failed candidates after all others, infeasible ones before them by smaller violation, given up ones
+/// before these; then higher fitness, then earlier (generation, index). A strict total order over the candidates of one
+/// search.
 [[nodiscard]] bool ranksBefore(const CandidateRecord& a, const CandidateRecord& b);
 
 /// The candidates that live at the same time: places in the archive, best first.
@@ -27,8 +28,8 @@ class Population {
     std::vector<std::size_t> m_members;
 };
 
-/// Figures of a complete generation. Failed members count in none of them; without any other member best, mean, worst
-/// and stddev are NaN.
+/// Figures of a complete generation. Members that are not complete count in none of them; without any other member
+/// best, mean, worst and stddev are NaN.
 [[nodiscard]] GenerationRecord summary(int generation, const Population& population, const Archive& archive,
                                        std::int64_t evaluations);
 

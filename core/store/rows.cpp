@@ -14,10 +14,9 @@ constexpr std::pair<RunState, std::string_view> kRunStates[] = {
 };
 
 constexpr std::pair<CandidateRow::State, std::string_view> kCandidateStates[] = {
-    {CandidateRow::State::Evaluated, "evaluated"},
-    {CandidateRow::State::Duplicate, "duplicate"},
-    {CandidateRow::State::Failed, "failed"},
-    {CandidateRow::State::GivenUp, "given_up"},
+    {CandidateRow::State::Evaluated, "evaluated"},   {CandidateRow::State::Duplicate, "duplicate"},
+    {CandidateRow::State::Failed, "failed"},         {CandidateRow::State::GivenUp, "given_up"},
+    {CandidateRow::State::Infeasible, "infeasible"},
 };
 
 template <class Table, class Value>

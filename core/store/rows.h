@@ -82,8 +82,8 @@ struct CandidateRow {
     int generation = 0, index = 0;
     std::int64_t variantId = 0;
     std::string pointsJson;  ///< [[x,y],…]
-    enum class State { Evaluated, Duplicate, Failed, GivenUp } state = State::Evaluated;
-    double fitness = 0.0;  ///< NULL in the data base for failed and given up ones, which read as NaN
+    enum class State { Evaluated, Duplicate, Failed, GivenUp, Infeasible } state = State::Evaluated;
+    double fitness = 0.0;  ///< NULL in the data base for failed, given up and infeasible ones, which read as NaN
     std::vector<double> byPosition;
     std::string reason;
     int duplicateGeneration = -1, duplicateIndex = -1;

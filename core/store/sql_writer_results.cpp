@@ -104,7 +104,8 @@ Result<void> SqlWriter::recordCandidate(std::int64_t runId, const CandidateRow& 
         }
         const auto unlessNegative = [](int value) { return value < 0 ? std::nullopt : std::optional<int>(value); };
         // A given up one's fitness is of some of the items: it must not stand beside the others'.
-        const bool none = row.state == CandidateRow::State::Failed || row.state == CandidateRow::State::GivenUp;
+        const bool none = row.state == CandidateRow::State::Failed || row.state == CandidateRow::State::GivenUp ||
+                          row.state == CandidateRow::State::Infeasible;
         m_connection
             ->query(
                 "INSERT OR REPLACE INTO candidates (run_id, generation, idx, variant_id, points_json, state, fitness, "

@@ -12,6 +12,7 @@
 #include "core/base/process_memory.h"
 #include "core/base/temporary_folder.h"
 #include "core/studies/probe_study.h"
+#include "core/studies/short_contexts.h"
 #include "core/studies/slope_evaluator.h"
 
 namespace lpes::studies {
@@ -199,10 +200,23 @@ class Calibrator {
         auto side = guardrail->measure(m_timings.front().session(), m_method, unwatched, m_stop);
         if (!side) return fail(side.error());
         into.guardrailSeconds = (steadySeconds() - start) * m_prepared.settings.guardrail.items / asked;
-        return {};
+        return shortTexts(into);
     }
 
   private:
+    /// One pass of short texts, as every candidate of a search with a limit has them.
+    Result<void> shortTexts(Calibration& into) {
+        if (!measuresShortContexts(m_prepared.settings)) return {};
+        const std::span all(m_prepared.guardrail.texts());
+        const auto some = all.first(std::min(kShortTextsPerPass, all.size()));
+        model::LocalSession session(m_timings.front().session());
+        const double start = steadySeconds();
+        const auto nlls = shortTextNlls(session, m_method, some, m_stop);
+        if (!nlls) return fail(nlls.error());
+        into.shortTextSeconds = (steadySeconds() - start) / static_cast<double>(some.size());
+        return {};
+    }
+
     /// Medians over the passes of all workers, which run at the same time.
     Result<std::vector<PassCost>> costs(int& passes) {
         using Times = Result<std::map<std::size_t, std::vector<double>>>;

@@ -26,6 +26,7 @@ struct Calibration {
     double deviationSeconds = 0.0;          ///< of one prompt under one variant; 0: the search probes nothing
     double slopeSeconds = 0.0;              ///< of one prompt, there and back; 0: the search measures no slope
     double guardrailSeconds = 0.0;          ///< of one side; 0: the search has no guardrail
+    double shortTextSeconds = 0.0;          ///< of a short text of the guardrail's limit; 0: the search has none
     int passes = 0;                         ///< that were timed; the first pass of every session is not
     double seconds = 0.0;                   ///< that the calibration took
     std::optional<std::int64_t> peakBytes;  ///< of the process so far; none where the kernel does not say

@@ -46,6 +46,8 @@ class Guardrail {
                                                 int contextLength, std::stop_token stop = {});
     /// Nothing is asked: it is switched off, or nothing fits into the context.
     [[nodiscard]] bool empty() const { return m_texts.empty(); }
+    /// The texts that perplexity is measured on.
+    [[nodiscard]] const std::vector<std::vector<text::TokenId>>& texts() const { return m_texts; }
     [[nodiscard]] std::int64_t prompts() const;  ///< texts and questions of one side
     [[nodiscard]] std::int64_t tokens() const;   ///< in them; of a question with its longest choice
     /// `observer` is told of every text and question. Answers a stop with kStoppedMessage.

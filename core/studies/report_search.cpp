@@ -70,13 +70,14 @@ std::string generationSection(const json& result) {
 Result<std::string> failureSection(store::StoreReader& store, const store::RunRow& run) {
     const auto candidates = store.candidates(run.id);
     if (!candidates) return fail(candidates.error());
-    HtmlTable table({"generation", "index", "reason"}, {2});
+    HtmlTable failed({"generation", "index", "reason"}, {2}), infeasible({"generation", "index", "reason"}, {2});
     for (const store::CandidateRow& candidate : *candidates) {
-        if (candidate.state != store::CandidateRow::State::Failed) continue;
-        table.add(
-            {std::to_string(candidate.generation), std::to_string(candidate.index), escapeHtml(candidate.reason)});
+        const bool broke = candidate.state == store::CandidateRow::State::Infeasible;
+        if (!broke && candidate.state != store::CandidateRow::State::Failed) continue;
+        (broke ? infeasible : failed)
+            .add({std::to_string(candidate.generation), std::to_string(candidate.index), escapeHtml(candidate.reason)});
     }
-    return table.html("Failed candidates");
+    return failed.html("Failed candidates") + infeasible.html("Candidates beyond the guardrail's limit");
 }
 
 std::string measuredSections(store::StoreReader& store, const store::RunRow& run) {

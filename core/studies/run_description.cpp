@@ -20,10 +20,13 @@ Result<json> describeRun(store::StoreReader& store, const store::RunRow& run) {
     if (!deviations) return fail(deviations.error());
     auto profiles = store.profiles(run.id);
     if (!profiles) return fail(profiles.error());
-    json failures = json::array();
+    json failures = json::array(), infeasible = json::array();
     for (const store::CandidateRow& row : *candidates) {
         if (row.state == store::CandidateRow::State::Failed) {
             failures.push_back({{"generation", row.generation}, {"index", row.index}, {"reason", row.reason}});
+        }
+        if (row.state == store::CandidateRow::State::Infeasible) {
+            infeasible.push_back({{"generation", row.generation}, {"index", row.index}, {"reason", row.reason}});
         }
     }
     return json{
@@ -50,6 +53,7 @@ Result<json> describeRun(store::StoreReader& store, const store::RunRow& run) {
         {"settings", view->settings},
         {"result", view->result},
         {"failures", std::move(failures)},
+        {"infeasible", std::move(infeasible)},
         {"rows",
          {{"variants", view->variants.size()},
           {"candidates", candidates->size()},

@@ -88,6 +88,7 @@ void readSettings(JsonFields& fields, SearchRunSettings& settings, std::string& 
     fields.read("score", settings.score);
     fields.read("weights", settings.weights);
     fields.read("gap_penalty", settings.gapPenalty);
+    fields.read("guardrail_limit", settings.guardrailLimit);
     fields.read("search_items", settings.searchItems);
     fields.read("select_items", settings.selectItems);
     fields.read("report_items", settings.reportItems);
@@ -107,6 +108,7 @@ json plainJson(const SearchRunSettings& settings) {
     plain.update({{"score", settings.score},
                   {"weights", settings.weights},
                   {"gap_penalty", settings.gapPenalty},
+                  {"guardrail_limit", optionalJson(settings.guardrailLimit)},
                   {"search_items", settings.searchItems},
                   {"select_items", settings.selectItems},
                   {"report_items", optionalJson(settings.reportItems)},

@@ -60,6 +60,8 @@ struct SearchRunSettings {
     std::optional<int> reportItems;  ///< unset: the rest (all generated items: 100)
     int finalists = 6;               ///< distinct candidates that are scored again on the selection split
     GuardrailSettings guardrail;
+    /// By how many percent a candidate may worsen the perplexity of the guardrail's texts; unset: by any.
+    std::optional<double> guardrailLimit;
     int analysisItems = 8;  ///< report items whose attention and deviation are stored at the end; 0: none
     std::optional<std::uint64_t>
         splitSeed;                      ///< of the splits; unset: the search's. Searches of a study share their items

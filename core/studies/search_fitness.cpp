@@ -44,21 +44,51 @@ Result<search::Evaluation> evaluationOf(Result<SearchFitness::SplitResult> resul
     return evaluation;
 }
 
+search::Evaluation infeasible(ShortContexts::Reading reading) {
+    search::Evaluation evaluation;
+    evaluation.violation = reading.violation;
+    evaluation.reason = std::move(reading.reason);
+    return evaluation;
+}
+
+/// For what the full evaluation tells again.
+class Untold final : public ChunkObserver {
+  public:
+    Result<void> chunkDone(std::int64_t, std::int64_t) override { return {}; }
+};
+
 }  // namespace
+
+Result<ShortContexts::Reading> SearchFitness::shortContexts(const search::Candidate& candidate, ChunkObserver& observer,
+                                                            std::stop_token stop) {
+    if (!m_context.shortContexts.measured()) return ShortContexts::Reading{};
+    return m_context.shortContexts.measure(m_context.pool, method(candidate.scales), candidate.scales, observer,
+                                           std::move(stop));
+}
 
 Result<search::Evaluation> SearchFitness::evaluate(const search::Candidate& candidate, int, std::stop_token stop) {
     if (const auto it = m_before.failed.find({candidate.generation, candidate.index}); it != m_before.failed.end()) {
-        m_context.progress.addSkipped(m_searchPlan.prompts());
+        m_context.progress.addSkipped(m_searchPlan.prompts() + m_context.shortContexts.prompts());
         search::Evaluation evaluation;
         evaluation.failed = true;
         evaluation.reason = it->second;
         return evaluation;
+    }
+    auto reading = shortContexts(candidate, m_context.progress, stop);
+    if (!reading) return fail(reading.error());
+    if (reading->violation > 0.0) {
+        m_context.progress.addSkipped(m_searchPlan.prompts());
+        return infeasible(std::move(*reading));
     }
     return evaluationOf(evaluateSplit("candidate", candidate.scales, m_searchPlan, "search", stop));
 }
 
 Result<search::Evaluation> SearchFitness::evaluateFirst(const search::Candidate& candidate, int count, int,
                                                         std::stop_token stop) {
+    Untold untold;
+    auto reading = shortContexts(candidate, untold, stop);
+    if (!reading) return fail(reading.error());
+    if (reading->violation > 0.0) return infeasible(std::move(*reading));
     return evaluationOf(evaluateSplit("candidate", candidate.scales, m_searchPlan, "search", stop, count));
 }
 

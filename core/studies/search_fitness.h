@@ -13,6 +13,7 @@
 #include "core/studies/item_evaluator.h"
 #include "core/studies/run_session.h"
 #include "core/studies/session_pool.h"
+#include "core/studies/short_contexts.h"
 #include "core/tasks/score_kind.h"
 
 namespace lpes::studies {
@@ -50,7 +51,10 @@ class SearchFitness final : public search::Fitness {
         double gapPenalty = 0.0;
         curve::ScaleGroups groups;  ///< what scales belong to besides their layer
         std::uint64_t seed = 1;     ///< of the order in which descents see the search items
+        const ShortContexts& shortContexts;
     };
+    /// The baseline of the short contexts is measured before the first candidate is evaluated; a candidate that they do
+    /// not allow is asked no item.
     SearchFitness(Context context, const PromptPlan& searchPlan, StoredCandidates before);
 
     Result<search::Evaluation> evaluate(const search::Candidate& candidate, int worker, std::stop_token stop) override;
@@ -85,6 +89,8 @@ class SearchFitness final : public search::Fitness {
     /// `outcomes`: in order of item, then position.
     [[nodiscard]] std::vector<double> scoresByItem(const std::vector<analysis::ItemOutcome>& outcomes) const;
     [[nodiscard]] std::vector<std::size_t> entriesOf(const search::SlopeRequest& request) const;
+    [[nodiscard]] Result<ShortContexts::Reading> shortContexts(const search::Candidate& candidate,
+                                                               ChunkObserver& observer, std::stop_token stop);
 
     Context m_context;
     const PromptPlan& m_searchPlan;

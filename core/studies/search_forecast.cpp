@@ -95,6 +95,29 @@ StageCost descending(const PreparedSearch& prepared, const Calibration& measured
                         each, workers)};
 }
 
+/// The short texts of all candidates and of the baseline.
+StageCost limiting(const MeasuredSearch& search, const std::vector<std::int64_t>& sizes) {
+    const ShortTexts texts = shortTextsOf(search.prepared);
+    const std::int64_t workers = search.prepared.settings.compute.workers;
+    const auto perPass = static_cast<std::int64_t>(kShortTextsPerPass);
+    const std::int64_t passes = (texts.prompts + perPass - 1) / perPass;
+    const double each = static_cast<double>(texts.prompts) * search.measured.shortTextSeconds;
+    std::int64_t variants = 1;
+    double seconds = sharedSeconds(each, passes, workers);
+    for (const std::int64_t size : sizes) {
+        variants += size;
+        seconds += sharedSeconds(static_cast<double>(size) * each, size * passes, workers);
+    }
+    return {"guardrail limit",
+            variants,
+            variants * texts.prompts,
+            variants * texts.tokens,
+            seconds,
+            fmt::format("{} short texts of {} candidates and of the baseline, {:.3g} s each variant, shared by {} "
+                        "worker(s)",
+                        texts.prompts, variants - 1, each, workers)};
+}
+
 /// Selection and report: one variant after the other, its passes shared by the workers.
 StageCost asking(const std::string& name, const PromptPlan& plan, std::int64_t variants, const Calibration& measured,
                  std::int64_t workers) {
@@ -167,6 +190,7 @@ std::vector<StageCost> stagesOf(const MeasuredSearch& search) {
     if (last > 0) stages.push_back(searching(search, 1, last, sizes));
     if (last > 0 && search::descentsOf(prepared.settings.search, 1) > 0)
         stages.push_back(descending(prepared, search.measured));
+    if (measuresShortContexts(prepared.settings)) stages.push_back(limiting(search, sizes));
     const std::int64_t candidates = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
     const std::int64_t finalists = std::min<std::int64_t>(prepared.settings.finalists, candidates);
     const std::int64_t workers = prepared.settings.compute.workers;
@@ -186,7 +210,7 @@ ForecastTotals forecastTotals(const MeasuredSearch& search) {
     double searched = 0.0, after = 0.0;
     for (const StageCost& stage : stagesOf(search)) {
         const bool generation = stage.stage.starts_with("generation");
-        const bool limited = generation || stage.stage == "descents";
+        const bool limited = generation || stage.stage == "descents" || stage.stage == "guardrail limit";
         if (generation) totals.candidates += stage.candidates;
         totals.prompts += stage.prompts.value_or(0);
         totals.tokens += stage.tokens;

@@ -33,8 +33,8 @@ struct MeasuredSearch {
 [[nodiscard]] std::vector<std::int64_t> generationSizes(const search::SearchSettings& settings, int numLayers);
 
 struct StageCost {
-    std::string stage;            ///< "generation 0", "generations 1–6", "descents", "selection", "report", "probes",
-                                  ///< "guardrail"
+    std::string stage;            ///< "generation 0", "generations 1–6", "descents", "guardrail limit", "selection",
+                                  ///< "report", "probes", "guardrail"
     std::int64_t candidates = 0;  ///< variants that it evaluates
     std::optional<std::int64_t> prompts;  ///< none: not known
     std::int64_t tokens = 0;              ///< in them, answers included

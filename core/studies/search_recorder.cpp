@@ -51,7 +51,7 @@ void SearchRecorder::plan(int generation) {
     if (m_settings.maxEvals) candidates = std::min(candidates, *m_settings.maxEvals);
     const std::int64_t steps =
         std::int64_t{m_settings.maxGenerations} * search::descentsOf(m_settings, 1) * m_settings.gradient.steps;
-    m_progress.setTotal(candidates * m_costs.candidate + steps * m_costs.step + m_costs.after);
+    m_progress.setTotal(candidates * m_costs.candidate + steps * m_costs.step + m_costs.rest);
 }
 
 Result<void> SearchRecorder::candidateFinished(const search::CandidateRecord& record) {
@@ -84,10 +84,11 @@ Result<void> SearchRecorder::write(const search::CandidateRecord& record) {
     row.index = record.candidate.index;
     row.variantId = *variant;
     row.pointsJson = pointsJson(record.candidate.points).dump();
-    row.state = record.evaluation.failed    ? store::CandidateRow::State::Failed
-                : record.evaluation.givenUp ? store::CandidateRow::State::GivenUp
-                : record.duplicateOf        ? store::CandidateRow::State::Duplicate
-                                            : store::CandidateRow::State::Evaluated;
+    row.state = record.evaluation.failed         ? store::CandidateRow::State::Failed
+                : record.evaluation.infeasible() ? store::CandidateRow::State::Infeasible
+                : record.evaluation.givenUp      ? store::CandidateRow::State::GivenUp
+                : record.duplicateOf             ? store::CandidateRow::State::Duplicate
+                                                 : store::CandidateRow::State::Evaluated;
     row.fitness = record.evaluation.fitness;
     row.byPosition = record.evaluation.byPosition;
     row.reason = record.evaluation.reason;

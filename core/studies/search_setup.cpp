@@ -14,6 +14,8 @@ namespace {
 
 /// Report items to generate when the settings leave the number open.
 constexpr int kDefaultReportItems = 100;
+/// Percent; beyond it a limit is a slip of the keyboard.
+constexpr double kLargestLimit = 1000.0;
 
 Result<std::vector<double>> resolveWeights(const std::vector<double>& weights, std::size_t positions) {
     if (weights.empty()) return std::vector<double>(positions, 1.0 / static_cast<double>(positions));
@@ -56,6 +58,37 @@ std::int64_t promptsOfAStep(const PreparedSearch& prepared) {
     return kSlopeCost * items * static_cast<std::int64_t>(prepared.bench.task.positions.size());
 }
 
+bool measuresShortContexts(const SearchRunSettings& settings) {
+    return settings.guardrailLimit.has_value();
+}
+
+ShortTexts shortTextsOf(const SearchPlan& plan) {
+    ShortTexts all;
+    if (!measuresShortContexts(plan.settings)) return all;
+    for (const auto& text : plan.guardrail.texts()) {
+        ++all.prompts;
+        all.tokens += std::ssize(text);
+    }
+    return all;
+}
+
+namespace {
+
+Result<void> checkGuardrail(const SearchRunSettings& settings) {
+    const double percent = settings.guardrailLimit.value_or(0.0);
+    if (!(percent >= 0.0) || percent > kLargestLimit) {
+        return fail(ErrorCode::Usage,
+                    fmt::format("--guardrail-limit {} is out of range; give a percentage from 0 to {}", percent,
+                                kLargestLimit));
+    }
+    if (!measuresShortContexts(settings) || settings.guardrail.items > 0) return {};
+    return fail(ErrorCode::Usage, fmt::format("--guardrail {} leaves no short text to measure; leave it out, or leave "
+                                              "out --guardrail-limit",
+                                              settings.guardrail.items));
+}
+
+}  // namespace
+
 Result<void> checkCounts(const SearchRunSettings& settings) {
     const auto positive = [](const char* name, std::int64_t value, std::int64_t least) -> Result<void> {
         if (value >= least) return {};
@@ -72,7 +105,7 @@ Result<void> checkCounts(const SearchRunSettings& settings) {
         return fail(ErrorCode::Usage,
                     fmt::format("--gap-penalty {} is out of range; give 0 or more", settings.gapPenalty));
     }
-    return {};
+    return checkGuardrail(settings);
 }
 
 Result<curve::ScaleGroups> groupsForModel(const curve::ScaleGroups& groups, const model::ModelConfig& config) {
@@ -150,6 +183,12 @@ Result<SearchOutline> outlineSearch(const SearchRunSettings& settings, std::stop
     auto guardrail = Guardrail::make(settings.guardrail, tokenizer, config.contextLength, stop);
     if (!guardrail) return fail(guardrail.error());
     plan.guardrail = std::move(*guardrail);
+    if (measuresShortContexts(settings) && plan.guardrail.empty()) {
+        return fail(ErrorCode::Unsupported,
+                    fmt::format("no short text of the guardrail fits into the model's context of {} tokens, so "
+                                "--guardrail-limit cannot be kept; leave it out",
+                                config.contextLength));
+    }
     return SearchOutline{std::move(*bench), std::move(plan)};
 }
 

@@ -52,6 +52,14 @@ struct SearchOutline {
 /// Prompts that a step of a descent costs on this search split, a slope's counted kSlopeCost times.
 [[nodiscard]] std::int64_t promptsOfAStep(const PreparedSearch& prepared);
 
+/// Short texts of the guardrail that every candidate is measured on, and the baseline; none where nothing is.
+struct ShortTexts {
+    std::int64_t prompts = 0, tokens = 0;
+};
+[[nodiscard]] ShortTexts shortTextsOf(const SearchPlan& plan);
+/// Every candidate's short contexts count in these settings.
+[[nodiscard]] bool measuresShortContexts(const SearchRunSettings& settings);
+
 /// The groups of these settings for this model: "kv-head" takes its key/value heads. Usage when bands do not end at its
 /// last frequency, and what rope::checkMethod refuses.
 [[nodiscard]] Result<curve::ScaleGroups> groupsForModel(const curve::ScaleGroups& groups,

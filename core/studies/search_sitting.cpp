@@ -82,16 +82,23 @@ SearchSitting::SearchSitting(const PreparedSearch& prepared, SearchSessions& ses
       m_store(store),
       m_progress(progress),
       m_runId(runId),
+      m_shortContexts(prepared.guardrail, prepared.settings.guardrailLimit, measuresShortContexts(prepared.settings),
+                      store, runId),
       m_fitness({prepared.bench, *sessions.pool, store, progress, runId, prepared.score, prepared.weights,
-                 prepared.settings.gapPenalty, prepared.settings.search.groups, prepared.settings.search.seed},
+                 prepared.settings.gapPenalty, prepared.settings.search.groups, prepared.settings.search.seed,
+                 m_shortContexts},
                 prepared.searchPlan, std::move(before)) {}
 
 Result<StudyOutcome> SearchSitting::run(double elapsedBefore, std::stop_token stop) {
     const SearchRunSettings& settings = m_prepared.settings;
     const std::int64_t after = promptsAfterSearch();
-    SearchRecorder recorder(m_store, m_progress, m_runId, settings.search,
-                            {m_prepared.searchPlan.prompts(), std::ssize(m_prepared.bench.task.positions),
-                             promptsOfAStep(m_prepared), after});
+    if (m_shortContexts.measured()) m_progress.setStage("guardrail: the model as it is");
+    auto measured = m_shortContexts.measureBaseline(*m_sessions.pool, m_progress, stop);
+    if (!measured) return stoppedOr(measured.error(), {});
+    SearchRecorder recorder(
+        m_store, m_progress, m_runId, settings.search,
+        {m_prepared.searchPlan.prompts() + m_shortContexts.prompts(), std::ssize(m_prepared.bench.task.positions),
+         promptsOfAStep(m_prepared), m_shortContexts.prompts() + after});
     // A candidate for every session; there may be more of those, on many machines.
     const int together = std::min(m_sessions.pool->sessions(), search::kMostWorkers);
     auto outcome = search::runGeneticSearch(settings.search, m_prepared.bench.model.config().numLayers, together,
@@ -139,6 +146,13 @@ Result<SearchSitting::Winner> SearchSitting::selectWinner(const search::SearchOu
         }
         const double mean = (record.evaluation.fitness + result->fitness) / 2;
         if (!winner || mean > winner->fitness) winner = Winner{record, mean, result->fitness};
+    }
+    if (!winner && outcome.infeasible > 0) {
+        return fail(
+            ErrorCode::Failed,
+            fmt::format("{} of {} candidates break the guardrail's limit and no other could be evaluated; give a "
+                        "larger --guardrail-limit, or bounds that hold the scale 1",
+                        outcome.infeasible, outcome.evaluations));
     }
     if (!winner)
         return fail(ErrorCode::Failed, "no candidate could be evaluated; the log has the reason of each failure");
@@ -336,6 +350,7 @@ json SearchSitting::common(const search::SearchOutcome& outcome) const {
             {"cache_hits", outcome.cacheHits},
             {"failed", outcome.failed},
             {"given_up", outcome.givenUp},
+            {"infeasible", outcome.infeasible},
             {"prompts", m_progress.promptsDone()},
             {"history", historyJson(outcome.history)},
             {"seconds", m_progress.elapsedSeconds()},

@@ -65,6 +65,7 @@ class SearchSitting {
     store::StoreWriter& m_store;
     RunProgress& m_progress;
     const std::int64_t m_runId;
+    ShortContexts m_shortContexts;
     SearchFitness m_fitness;
     std::vector<std::string> m_warnings;  ///< what the user should know of a finished run
 };

@@ -22,7 +22,8 @@ Result<StoredCandidates> storedCandidates(store::StoreReader& reader, std::int64
     StoredCandidates before;
     for (const store::CandidateRow& row : *rows) {
         const std::pair place(row.generation, row.index);
-        if (row.state == store::CandidateRow::State::Evaluated) before.evaluated.insert(place);
+        if (row.state == store::CandidateRow::State::Evaluated || row.state == store::CandidateRow::State::Infeasible)
+            before.evaluated.insert(place);
         if (row.state == store::CandidateRow::State::Failed) before.failed.emplace(place, row.reason);
     }
     return before;
@@ -129,19 +130,21 @@ Result<json> planSearch(const SearchRunSettings& settings, std::stop_token stop)
     const model::ModelConfig& config = outline->bench.config();
     const model::ComputeType type = outline->bench.computeType;
     const std::int64_t candidates = mostCandidates(settings.search, config.numLayers);
-    // Selection asks every finalist; report and guardrail ask baseline and winner.
-    const auto total = [&](std::int64_t search, std::int64_t select, std::int64_t report, std::int64_t guardrail) {
-        return candidates * search + settings.finalists * select + 2 * (report + guardrail);
+    // Selection asks every finalist; report and guardrail ask baseline and winner; its limit all and the baseline.
+    const auto total = [&](std::int64_t search, std::int64_t select, std::int64_t report, std::int64_t guardrail,
+                           std::int64_t limit) {
+        return candidates * search + settings.finalists * select + 2 * (report + guardrail) + (candidates + 1) * limit;
     };
+    const ShortTexts limit = shortTextsOf(plan);
     int longest = 0;
     for (const PromptPlan* split : {&plan.searchPlan, &plan.selectPlan, &plan.reportPlan})
         longest = std::max(longest, split->longestPrompt());
     const int together = longest * plan.searchPlan.pass().prompts;
     return json{{"candidates", candidates},
                 {"prompts", total(plan.searchPlan.prompts(), plan.selectPlan.prompts(), plan.reportPlan.prompts(),
-                                  plan.guardrail.prompts())},
+                                  plan.guardrail.prompts(), limit.prompts)},
                 {"tokens", total(plan.searchPlan.tokens(), plan.selectPlan.tokens(), plan.reportPlan.tokens(),
-                                 plan.guardrail.tokens())},
+                                 plan.guardrail.tokens(), limit.tokens)},
                 {"longest_prompt", longest},
                 {"weight_bytes", model::estimateWeightBytes(config, type)},
                 {"activation_bytes", settings.compute.workers * model::estimateActivationBytes(config, type, together)},

@@ -11,6 +11,7 @@
 #include "core/analysis/profile_spread.h"
 #include "core/analysis/statistics.h"
 #include "core/studies/plot_queries.h"
+#include "core/studies/short_contexts.h"
 #include "core/studies/slope_evaluator.h"
 #include "core/studies/study_summary.h"
 
@@ -36,6 +37,7 @@ struct Climb {
 /// Prompts that a variant was asked on the search items, and of how many items they are.
 struct Asked {
     std::int64_t prompts = 0, items = 0;
+    std::int64_t shortTexts = 0;  ///< of the guardrail's limit
 };
 Result<Asked> askedOf(store::StoreReader& store, std::int64_t variantId) {
     auto outcomes = store.outcomes(variantId, "search");
@@ -48,6 +50,9 @@ Result<Asked> askedOf(store::StoreReader& store, std::int64_t variantId) {
         items.insert(row.itemId);
     }
     asked.items = std::ssize(items);
+    const auto texts = store.outcomes(variantId, kGuardrailSplit);
+    if (!texts) return fail(texts.error());
+    asked.shortTexts = std::ssize(*texts);
     return asked;
 }
 
@@ -58,7 +63,9 @@ class PromptCount {
     explicit PromptCount(const search::SearchSettings& settings) : m_settings(settings) {}
     Result<void> add(store::StoreReader& store, const store::CandidateRow& row) {
         const bool evaluated = row.state == store::CandidateRow::State::Evaluated;
-        const bool givenUp = row.state == store::CandidateRow::State::GivenUp && row.duplicateGeneration < 0;
+        using State = store::CandidateRow::State;
+        const bool givenUp =
+            (row.state == State::GivenUp || row.state == State::Infeasible) && row.duplicateGeneration < 0;
         if (!givenUp && !(evaluated && m_full.prompts == 0)) return {};
         auto asked = askedOf(store, row.variantId);
         if (!asked) return fail(asked.error());
@@ -67,7 +74,7 @@ class PromptCount {
         return {};
     }
     [[nodiscard]] std::int64_t upTo(const store::GenerationRow& row) const {
-        std::int64_t prompts = row.evaluations * m_full.prompts;
+        std::int64_t prompts = row.evaluations * (m_full.prompts + m_full.shortTexts);
         for (const auto& [generation, asked] : m_givenUp) {
             if (generation <= row.generation) prompts -= m_full.prompts - asked;
         }
@@ -81,7 +88,7 @@ class PromptCount {
   private:
     const search::SearchSettings& m_settings;
     Asked m_full;
-    std::vector<std::pair<int, std::int64_t>> m_givenUp;  ///< generation, prompts
+    std::vector<std::pair<int, std::int64_t>> m_givenUp;  ///< infeasible ones too: generation, prompts
 };
 
 Result<Climb> climbOf(store::StoreReader& store, const store::RunRow& run, const search::SearchSettings& settings) {

@@ -17,7 +17,7 @@ inline bool operator==(const Candidate& a, const Candidate& b) {
 }
 inline bool operator==(const Evaluation& a, const Evaluation& b) {
     return a.failed == b.failed && a.givenUp == b.givenUp && a.reason == b.reason && a.fitness == b.fitness &&
-           a.byPosition == b.byPosition;
+           a.violation == b.violation && a.byPosition == b.byPosition;
 }
 inline bool operator==(const CandidateRecord& a, const CandidateRecord& b) {
     return a.candidate == b.candidate && a.evaluation == b.evaluation && a.duplicateOf == b.duplicateOf;
@@ -29,7 +29,7 @@ inline bool operator==(const GenerationRecord& a, const GenerationRecord& b) {
 }
 inline bool operator==(const SearchOutcome& a, const SearchOutcome& b) {
     return a.end == b.end && a.candidates == b.candidates && a.history == b.history && a.evaluations == b.evaluations &&
-           a.cacheHits == b.cacheHits && a.failed == b.failed;
+           a.cacheHits == b.cacheHits && a.failed == b.failed && a.infeasible == b.infeasible;
 }
 
 /// −Σ (s_h − (1.4 − 0.6·depth))²: smooth, with its optimum 0 on a straight line. Operation by operation as in

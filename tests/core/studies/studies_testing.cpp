@@ -77,7 +77,7 @@ json historyOf(store::StoreReader& reader, std::int64_t runId) {
     out["positions"] = positions;
     std::vector<json> outcomes;
     for (const auto& [variant, scales] : scalesOf) {
-        for (const char* split : {"search", "select", "report"}) {
+        for (const char* split : {"search", "select", "report", "guardrail"}) {
             for (const store::OutcomeRow& row : take(reader.outcomes(variant, split))) {
                 outcomes.push_back({scales, split, row.itemId, row.position, row.goldToken, row.correct, row.nll});
             }
