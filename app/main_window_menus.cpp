@@ -86,6 +86,7 @@ void MainWindow::makeFileMenu() {
     pane(tr("Attention of the run"), m_searchPage->pane(kAttentionPlot));
     pane(tr("Deviation of the run"), m_searchPage->pane(kDeviationPlot));
     pane(tr("Sensitivity of the run"), m_searchPage->pane(kSensitivityPlot));
+    pane(tr("Pareto front of the run"), m_searchPage->pane(kParetoPlot));
     pane(tr("Methods of the comparison"), m_comparePage->methods());
     pane(tr("Accuracy of the comparison"), m_comparePage->accuracy());
     menu->addSeparator();

@@ -13,6 +13,7 @@
 #include "core/exporters/longrope_csv.h"
 #include "core/exporters/profile.h"
 #include "core/store/store.h"
+#include "core/studies/front_query.h"
 #include "core/studies/plot_queries.h"
 
 namespace lpes::cli {
@@ -32,13 +33,19 @@ Result<void> checkFormat(const std::string& to) {
 
 constexpr std::string_view kRunPrefix = "run:";
 
-/// The profile that a search stored with its run: run:N or run:last.
-Result<exporters::LoadedProfile> storedProfile(const std::string& name, const std::filesystem::path& database) {
+/// The profile that a search stored with its run, run:N or run:last; of a front the member that is picked.
+Result<exporters::LoadedProfile> storedProfile(const std::string& name, const std::filesystem::path& database,
+                                               std::optional<int> pick) {
     auto reader = store::StoreReader::open(database);
     if (!reader) return fail(reader.error());
     const std::string run = name.substr(kRunPrefix.size());
     auto row = run == "last" ? (*reader)->lastRun("search") : studies::findRun(**reader, run);
     if (!row) return fail(row.error());
+    if (pick) {
+        auto picked = studies::profileOfFront(**reader, *row, *pick);
+        if (!picked) return fail(picked.error());
+        return exporters::LoadedProfile{std::move(*picked), {}};
+    }
     auto profiles = (*reader)->profiles(row->id);
     if (!profiles) return fail(profiles.error());
     if (profiles->empty()) {
@@ -50,8 +57,15 @@ Result<exporters::LoadedProfile> storedProfile(const std::string& name, const st
 
 /// Reads a profile and, when a model is named, checks that it fits it, and says how many frequencies the model has.
 Result<exporters::Profile> readChecked(const std::string& file, const std::filesystem::path& database,
-                                       const std::string& model, bool takeIdentity, int* frequencies = nullptr) {
-    auto loaded = file.starts_with(kRunPrefix) ? storedProfile(file, database) : exporters::readProfile(file);
+                                       const std::string& model, bool takeIdentity, std::optional<int> pick = {},
+                                       int* frequencies = nullptr) {
+    const bool stored = file.starts_with(kRunPrefix);
+    if (pick && !stored) {
+        return fail(
+            ErrorCode::Usage,
+            fmt::format("--pick chooses from the front of a run, and '{}' is a file; name run:N or run:last", file));
+    }
+    auto loaded = stored ? storedProfile(file, database, pick) : exporters::readProfile(file);
     if (!loaded) return fail(loaded.error());
     std::vector<std::string> warnings = loaded->warnings;
     if (!model.empty()) {
@@ -75,6 +89,7 @@ struct Export {
     std::string file, to, model;
     std::filesystem::path database;
     std::optional<std::string> out;
+    std::optional<int> pick;
     bool unproven = false;
 
     [[nodiscard]] Result<std::string> inFormat(const exporters::Profile& profile, int frequencies) const {
@@ -91,7 +106,7 @@ struct Export {
                         fmt::format("--json prints one JSON object; give --out FILE for --to {}", to));
         }
         int frequencies = 0;
-        auto profile = readChecked(file, database, model, false, &frequencies);
+        auto profile = readChecked(file, database, model, false, pick, &frequencies);
         if (!profile) return fail(profile.error());
         if (const auto reason = exporters::unprovenReason(*profile); reason && to != "json" && !unproven) {
             return fail(ErrorCode::Unsupported,
@@ -148,6 +163,9 @@ void addExportVerbs(CLI::App& app, Action& action) {
             "needs --model)",
             toText(exporter->to))
         ->required();
+    exporter->flags.add(
+        "--pick", "N", "Member of the front of a search with --objectives; auto: the one that the search picked [auto]",
+        toOptionalNumber<int>(exporter->pick, 1));
     exporter->flags.add("--model", "MODEL", "Model that the profile must fit", toText(exporter->model));
     exporter->flags.add("--out", "FILE", "File to write [standard output]", toOptionalText(exporter->out));
     exportVerb->add_flag("--unproven", exporter->unproven,

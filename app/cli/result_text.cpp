@@ -71,10 +71,19 @@ std::string noiseText(const json& noise) {
 }
 
 std::string historyTable(const json& history) {
-    Table table({"generation", "best", "mean", "diversity"});
+    const bool fronts = !history.empty() && history.back().contains("hypervolume");
+    std::vector<std::string> header{"generation", "best", "mean", "diversity"};
+    if (fronts) header.insert(header.end(), {"front", "hypervolume"});
+    Table table(header);
     for (const json& row : history) {
-        table.add({row.at("generation").dump(), formatNumber(row.at("best"), 4), formatNumber(row.at("mean"), 4),
-                   formatNumber(row.at("diversity"), 4)});
+        std::vector<std::string> cells{row.at("generation").dump(), formatNumber(row.at("best"), 4),
+                                       formatNumber(row.at("mean"), 4), formatNumber(row.at("diversity"), 4)};
+        if (fronts) {
+            const bool has = row.contains("hypervolume");
+            cells.push_back(has ? row.at("front_size").dump() : "–");
+            cells.push_back(has ? formatNumber(row.at("hypervolume"), 5) : "–");
+        }
+        table.add(std::move(cells));
     }
     return table.text();
 }
@@ -189,6 +198,7 @@ std::string searchText(const json& result) {
                    ? groupedProfile(best, result.at("settings"))
                    : "  scales " + list(scales, 4) + "\n" + controlPoints(best.at("control_points"));
     }
+    out += frontText(result);
     if (result.contains("applied")) out += "RoPE scales: applied, " + result.at("applied").get<std::string>() + "\n";
     const json heldout = result.value("heldout", json(nullptr));
     if (heldout.is_object()) out += heldoutText(heldout);

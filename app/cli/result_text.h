@@ -19,6 +19,8 @@ namespace lpes::cli {
 [[nodiscard]] std::string searchedOnText(const nlohmann::json& searched);
 [[nodiscard]] std::string benchText(const nlohmann::json& result);
 [[nodiscard]] std::string searchText(const nlohmann::json& result);
+/// The Pareto front of a search with several objectives, as a table; empty for others.
+[[nodiscard]] std::string frontText(const nlohmann::json& result);
 /// `--dry-run`: what a search will take, and the forecast for the paper's setting alone.
 [[nodiscard]] std::string studyText(const nlohmann::json& result);
 [[nodiscard]] std::string studyForecastText(const nlohmann::json& forecast);

@@ -62,6 +62,24 @@ void addGeneticOptions(SettingFlags& flags, search::SearchSettings& search) {
         });
 }
 
+void addObjectivesOption(SettingFlags& flags, search::SearchSettings& search) {
+    flags
+        .add("--objectives", "LIST",
+             "Several objectives at once, with --optimizer genetic (NSGA-II): two or three of middle, ends (scores by "
+             "where the evidence stands) and short (likelihood of short texts); ends in a front to choose from; none: "
+             "one "
+             "fitness [none]",
+             [&search](const std::string&, const std::string& text) -> Result<void> {
+                 search.objectives.clear();
+                 if (text == "none") return {};
+                 auto objectives = search::parseObjectives(text);
+                 if (!objectives) return fail(objectives.error());
+                 search.objectives = std::move(*objectives);
+                 return {};
+             })
+        ->group(kFitnessGroup);
+}
+
 void addGradientOptions(SettingFlags& flags, search::GradientSettings& gradient) {
     const auto add = [&](const char* name, const char* placeholder, const char* help, SettingFlags::Setter setter) {
         flags.add(name, placeholder, help, std::move(setter))->group(kGradientGroup);
@@ -128,6 +146,7 @@ void addSearchOptions(SettingFlags& flags, studies::SearchRunSettings& settings)
             settings.weights = std::move(*weights);
             return {};
         });
+    addObjectivesOption(flags, settings.search);
     add("--gap-penalty", "B", "Fitness loses B times the difference of the best and the worst position [0]",
         toNumber<double>(settings.gapPenalty, 0.0));
     add("--guardrail-limit", "PERCENT",

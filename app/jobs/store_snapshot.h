@@ -24,6 +24,7 @@ enum PlotKind {
     kAttentionPlot,
     kDeviationPlot,
     kSensitivityPlot,
+    kParetoPlot,
     kMethodsPlot
 };
 

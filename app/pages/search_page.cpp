@@ -44,6 +44,7 @@ SearchPage::SearchPage(const widgets::Theme& theme, QWidget* parent)
     m_panes[kAttentionPlot] = new PlotPane(tr("Attention by position"), theme);
     m_panes[kDeviationPlot] = new PlotPane(tr("Representation deviation"), theme);
     m_panes[kSensitivityPlot] = new PlotPane(tr("Sensitivity to the scales"), theme);
+    m_panes[kParetoPlot] = new PlotPane(tr("Pareto front"), theme);
     m_panes[kCurvePlot] = new PlotPane(tr("Scale per layer"), theme);
     m_headline->setTextFormat(Qt::PlainText);
     m_headline->setWordWrap(true);
@@ -63,6 +64,7 @@ SearchPage::SearchPage(const widgets::Theme& theme, QWidget* parent)
     curves->setDocumentMode(true);
     curves->addTab(m_curves, tr("Population and best"));
     curves->addTab(m_panes[kCurvePlot], tr("Best profile"));
+    curves->addTab(m_panes[kParetoPlot], tr("Pareto front"));
     auto* inside = new QTabWidget(this);
     inside->setDocumentMode(true);
     inside->addTab(m_panes[kAttentionPlot], tr("Attention"));

@@ -167,6 +167,23 @@ std::string csv(const SensitivityPlot& plot) {
     return std::move(table).text();
 }
 
+/// Candidates first, then generations; what a row does not have is empty.
+std::string csv(const ParetoPlot& plot) {
+    Table table{"row", "number", plot.xLabel, plot.yLabel, plot.colorLabel, "picked", "generation", "hypervolume"};
+    for (const auto& one : plot.members) {
+        table.row({one.baseline     ? "baseline"
+                   : one.number > 0 ? "front"
+                                    : "dominated",
+                   number(one.number), number(one.x), number(one.y), plot.colorLabel.empty() ? "" : number(one.color),
+                   one.picked ? "1" : "0", "", ""});
+    }
+    for (const auto& one : plot.generations) {
+        table.row(
+            {"generation", number(one.frontSize), "", "", "", "", number(one.generation), number(one.hypervolume)});
+    }
+    return std::move(table).text();
+}
+
 std::string csv(const MethodsPlot& plot) {
     Table table{"method",
                 "accuracy",

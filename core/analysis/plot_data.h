@@ -154,7 +154,26 @@ struct MethodsPlot {
     std::vector<Method> methods;  ///< the first is what the others are compared with
 };
 
+/// Several objectives at once: the candidates of a search by two of them, a third as colour, and how the front of those
+/// that no other dominates grew.
+struct ParetoPlot {
+    std::string title, subtitle;
+    std::string xLabel, yLabel, colorLabel;  ///< objectives, larger is better; no colour: there are two
+    struct Member {
+        double x = 0.0, y = 0.0, color = 0.0;  ///< color 0 where there are two objectives
+        std::int64_t number = 0;               ///< in the front, from 1; 0: another candidate dominates it
+        bool picked = false, baseline = false;
+    };
+    std::vector<Member> members;
+    struct Generation {
+        int generation = 0;
+        std::int64_t frontSize = 0;
+        double hypervolume = 0.0;  ///< over the worst of each objective in the first generation
+    };
+    std::vector<Generation> generations;
+};
+
 using PlotData = std::variant<CurvePlot, AccuracyPlot, ConvergencePlot, AttentionPlot, DeviationPlot, SensitivityPlot,
-                              MethodsPlot, ProgressPlot>;
+                              MethodsPlot, ProgressPlot, ParetoPlot>;
 
 }  // namespace lpes::analysis

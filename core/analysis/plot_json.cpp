@@ -152,6 +152,22 @@ Json write(const SensitivityPlot& plot) {
          })}};
 }
 
+Json write(const ParetoPlot& plot) {
+    return {{"kind", "pareto"},
+            {"x_label", plot.xLabel},
+            {"y_label", plot.yLabel},
+            {"color_label", plot.colorLabel},
+            {"members", list(plot.members,
+                             [](const ParetoPlot::Member& m) {
+                                 return Json{{"x", number(m.x)},   {"y", number(m.y)},   {"color", number(m.color)},
+                                             {"number", m.number}, {"picked", m.picked}, {"baseline", m.baseline}};
+                             })},
+            {"generations", list(plot.generations, [](const ParetoPlot::Generation& g) {
+                 return Json{
+                     {"generation", g.generation}, {"front_size", g.frontSize}, {"hypervolume", number(g.hypervolume)}};
+             })}};
+}
+
 Json estimate(const MethodsPlot::Estimate& e) {
     return Json::array({number(e.value), number(e.low), number(e.high)});
 }

@@ -250,6 +250,23 @@ void read(const Place& at, SensitivityPlot& plot) {
     });
 }
 
+void read(const Place& at, ParetoPlot& plot) {
+    at.withKeys({"kind", "title", "subtitle", "x_label", "y_label", "color_label", "members", "generations"});
+    plot.xLabel = at["x_label"].text();
+    plot.yLabel = at["y_label"].text();
+    plot.colorLabel = at["color_label"].text();
+    plot.members = at["members"].list<ParetoPlot::Member>([](const Place& m) {
+        m.withKeys({"x", "y", "color", "number", "picked", "baseline"});
+        return ParetoPlot::Member{m["x"].number(),          m["y"].number(),    m["color"].number(),
+                                  m["number"].smallCount(), m["picked"].flag(), m["baseline"].flag()};
+    });
+    plot.generations = at["generations"].list<ParetoPlot::Generation>([](const Place& g) {
+        g.withKeys({"generation", "front_size", "hypervolume"});
+        return ParetoPlot::Generation{g["generation"].smallCount(), g["front_size"].smallCount(),
+                                      g["hypervolume"].number()};
+    });
+}
+
 MethodsPlot::Estimate readEstimate(const Place& at) {
     const std::vector<double> three = at.numbers();
     if (three.size() != 3) {
@@ -327,9 +344,11 @@ Result<PlotData> fromJson(const Json& json) {
         if (kind == "attention") return readAs<AttentionPlot>(at);
         if (kind == "deviation") return readAs<DeviationPlot>(at);
         if (kind == "sensitivity") return readAs<SensitivityPlot>(at);
+        if (kind == "pareto") return readAs<ParetoPlot>(at);
         if (kind == "methods") return readAs<MethodsPlot>(at);
-        at["kind"].refuse("is " + shown(json["kind"]) +
-                          "; use curve, accuracy, convergence, progress, attention, deviation, sensitivity or methods");
+        at["kind"].refuse(
+            "is " + shown(json["kind"]) +
+            "; use curve, accuracy, convergence, progress, attention, deviation, sensitivity, pareto or methods");
     } catch (const Refusal& refusal) {
         return fail(ErrorCode::BadInput, "The plot data cannot be drawn: " + refusal.message + ".");
     } catch (const std::exception& error) {

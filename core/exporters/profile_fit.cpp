@@ -47,6 +47,8 @@ std::optional<std::string> unprovenReason(const Profile& profile) {
     if (heldout == profile.provenance.end() || !heldout->is_object()) return std::nullopt;
     const auto better = heldout->find("better");
     if (better == heldout->end() || !better->is_boolean() || better->get<bool>()) return std::nullopt;
+    if (heldout->value("measured", true) == false)
+        return "the profile was never asked the held-out items; only the JSON profile says so";
     const auto p = heldout->find("p_value");
     return fmt::format("the profile's gain on held-out items is inside the noise{}; only the JSON profile says so",
                        p != heldout->end() && p->is_number() ? fmt::format(" (p = {:.3g})", p->get<double>()) : "");

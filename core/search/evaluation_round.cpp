@@ -80,6 +80,11 @@ void EvaluationRound::finish(std::size_t job, Result<Evaluation> result) {
             evaluation.failed = true;
             evaluation.reason = fmt::format("the fitness is {}, which is not a finite number", evaluation.fitness);
         }
+        const auto wrong = std::ranges::find_if_not(evaluation.objectives, [](double v) { return std::isfinite(v); });
+        if (evaluation.complete() && wrong != evaluation.objectives.end()) {
+            evaluation.failed = true;
+            evaluation.reason = fmt::format("an objective is {}, which is not a finite number", *wrong);
+        }
     } else if (m_fitness.isStop(result.error())) {
         m_stopped = true;
         m_halt.request_stop();
@@ -96,6 +101,7 @@ void EvaluationRound::finish(std::size_t job, Result<Evaluation> result) {
     if (evaluation.failed || evaluation.infeasible()) {
         evaluation.fitness = 0.0;
         evaluation.byPosition.clear();
+        evaluation.objectives.clear();
     }
 
     const std::size_t place = m_jobs[job];

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <memory>
 #include <new>
 
 #include "core/base/clock.h"
 #include "core/search/evaluation_round.h"
+#include "core/search/front_measure.h"
 #include "core/search/guarded.h"
 #include "core/search/in_parallel.h"
 #include "core/search/optimizer.h"
@@ -29,7 +31,7 @@ class Search {
           m_fitness(fitness),
           m_observer(observer),
           m_stop(std::move(stop)),
-          m_population(static_cast<std::size_t>(settings.population)),
+          m_population(static_cast<std::size_t>(settings.population), !settings.objectives.empty()),
           m_optimizer(makeOptimizer(settings, numLayers, m_archive, m_population.members())) {
         if (settings.timeLimitSeconds) m_deadline = steadySeconds() + *settings.timeLimitSeconds - elapsedBefore;
     }
@@ -85,6 +87,7 @@ class Search {
         m_population.renew(m_archive, first);
         m_optimizer->learn(m_archive, first);
         m_history.push_back(summary(generation, m_population, m_archive, m_evaluations));
+        if (!m_settings.objectives.empty()) m_front.measure(m_archive, m_history.back());
         if (Result<void> told = m_observer.generationFinished(m_history.back()); !told) return fail(told.error());
         return endAfter(generation);
     }
@@ -228,7 +231,9 @@ class Search {
 
     /// Why the search ends after this complete generation, if it does.
     std::optional<EndReason> endAfter(int generation) {
-        const double best = m_history.back().best;  // NaN, which exceeds nothing, when every member failed
+        // NaN, which exceeds nothing, when every member failed
+        const double best =
+            m_settings.objectives.empty() ? m_history.back().best : m_history.back().hypervolume.value_or(NAN);
         const std::size_t place = m_population.members().front();
         if (!m_reference || best > *m_reference + std::max(m_settings.minDelta, noise(place))) {
             if (best == best) {
@@ -284,6 +289,7 @@ class Search {
     std::size_t m_announced = 0;  ///< candidates that the observer was told of
     Population m_population;
     const std::unique_ptr<Optimizer> m_optimizer;  ///< refers to the two above
+    FrontMeasure m_front;
     std::vector<GenerationRecord> m_history;
     std::int64_t m_evaluations = 0;
     std::int64_t m_failed = 0;

@@ -29,6 +29,7 @@ struct Evaluation {
     double violation = 0.0;
     double fitness = 0.0;                 ///< higher is better; the search sets 0 when failed
     std::vector<double> byPosition;       ///< score per evidence position, in the task's order; emptied when failed
+    std::vector<double> objectives;       ///< one value for each of the search's, where it has several
     ErrorCode cause = ErrorCode::Failed;  ///< kind of the failure; means nothing otherwise
     std::vector<double> byItem;           ///< score of each item that was looked at, in order, where races need it
 
@@ -56,6 +57,10 @@ struct GenerationRecord {
     double diversity = 0.0;                       ///< mean over pairs of the mean |Δs| over layers and groups
     std::int64_t evaluations = 0;                 ///< distinct candidates evaluated so far
     std::vector<std::pair<int, int>> population;  ///< (generation, index) of its members, best first
+    /// With several objectives: of all candidates so far the size of the Pareto front, and its hypervolume over the
+    /// worst value of each objective in the first generation that has any.
+    int frontSize = 0;
+    std::optional<double> hypervolume;
 };
 
 /// The fitness. evaluate is called from `workers` threads at the same time, each with its own `worker` number 0 …
@@ -159,6 +164,10 @@ inline constexpr int kMostWorkers = 1024;
 ///   Patience, Evaluations.
 /// - Resuming is running again with the same settings and a fitness that serves the stored evaluations.
 ///
+/// - With several objectives the better half is chosen by NSGA-II: fronts, then crowding; a candidate that shares its
+///   scales with an earlier one stands behind all fronts, infeasible ones behind these. Parents are drawn by binary
+///   tournaments over that order. So the population is what NSGA-II calls R, parents and children, and the half that
+///   stays its P. Patience counts gains in hypervolume.
 /// - Races are decided when all candidates of a generation were looked at, never while some are.
 /// - Descents end before a generation is bred; every descent has its slope before any of them moves. Failed slopes and
 ///   failed candidates count towards maxConsecutiveFailures alike.
@@ -175,6 +184,12 @@ inline constexpr int kMostWorkers = 1024;
 
 /// The best `count` candidates with different scales, best first; failed, given up and infeasible ones never.
 [[nodiscard]] std::vector<CandidateRecord> bestDistinct(const SearchOutcome& outcome, int count);
+
+/// The candidates that no other dominates (pareto.h), of equal objectives the earliest; by falling first objective,
+/// then the second, and so on. Empty for a search with one fitness.
+[[nodiscard]] std::vector<CandidateRecord> paretoFront(const SearchOutcome& outcome);
+/// At most `count` of a front that cover it, the one with the best fitness among them; in the front's order.
+[[nodiscard]] std::vector<CandidateRecord> spreadOf(const std::vector<CandidateRecord>& front, int count);
 
 /// Fitness Σ w_p·score_p − β·(max_p − min_p); weights are normalised to sum 1 (methods.md §2). NaN, which fails the
 /// candidate, when there is no score, not one weight per score, or the weights do not sum to a positive number.

@@ -1,11 +1,23 @@
 #include "core/search/operators.h"
 
+#include <algorithm>
+
 namespace lpes::search {
 
 std::pair<std::size_t, std::size_t> drawParents(std::size_t count, RandomStream& random) {
     const std::size_t first = random.below(count);
     const std::size_t second = random.below(count - 1);
     // Skipping the first parent's place keeps the second uniform over the others.
+    return {first, second < first ? second : second + 1};
+}
+
+std::pair<std::size_t, std::size_t> drawByTournament(std::size_t count, RandomStream& random) {
+    const auto winner = [&](std::size_t entrants) {
+        if (entrants == 1) return std::size_t{0};
+        const auto [a, b] = drawParents(entrants, random);
+        return std::min(a, b);
+    };
+    const std::size_t first = winner(count), second = winner(count - 1);
     return {first, second < first ? second : second + 1};
 }
 

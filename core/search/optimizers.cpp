@@ -73,7 +73,7 @@ class Genetic : public FromRandomCurves {
     }
     Genome bred(RandomStream& random) override {
         const auto kept = static_cast<std::size_t>(m_settings.population - candidates(1));
-        const auto [a, b] = drawParents(kept, random);
+        const auto [a, b] = m_settings.objectives.empty() ? drawParents(kept, random) : drawByTournament(kept, random);
         Genome child = crossover(m_settings, m_archive[m_ranked[a]].record.candidate.points,
                                  m_archive[m_ranked[b]].record.candidate.points, random);
         mutate(m_settings, m_numLayers, child, random);

@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <set>
 
 #include "core/search/genetic_search.h"
+#include "core/search/pareto.h"
 #include "core/search/population.h"
 
 namespace lpes::search {
@@ -41,6 +43,37 @@ std::vector<CandidateRecord> bestDistinct(const SearchOutcome& outcome, int coun
         if (seen.insert(record->candidate.scales).second) best.push_back(*record);
     }
     return best;
+}
+
+std::vector<CandidateRecord> paretoFront(const SearchOutcome& outcome) {
+    std::vector<const CandidateRecord*> all;
+    std::vector<Objectives> points;
+    std::set<Objectives> seen;
+    for (const CandidateRecord& record : outcome.candidates) {
+        const Evaluation& evaluation = record.evaluation;
+        if (!evaluation.complete() || evaluation.objectives.empty() || !seen.insert(evaluation.objectives).second)
+            continue;
+        all.push_back(&record);
+        points.push_back(evaluation.objectives);
+    }
+    std::vector<CandidateRecord> front;
+    if (all.empty()) return front;
+    for (const std::size_t i : nonDominatedFronts(points).front()) front.push_back(*all[i]);
+    std::ranges::stable_sort(front, std::greater(),
+                             [](const CandidateRecord& record) { return record.evaluation.objectives; });
+    return front;
+}
+
+std::vector<CandidateRecord> spreadOf(const std::vector<CandidateRecord>& front, int count) {
+    if (front.empty()) return {};
+    std::vector<Objectives> points;
+    for (const CandidateRecord& record : front) points.push_back(record.evaluation.objectives);
+    const auto best = std::ranges::max_element(front, {}, [](const auto& one) { return one.evaluation.fitness; });
+    std::vector<CandidateRecord> spread;
+    for (const std::size_t i :
+         spreadOut(points, static_cast<std::size_t>(count), static_cast<std::size_t>(best - front.begin())))
+        spread.push_back(front[i]);
+    return spread;
 }
 
 double weightedFitness(const std::vector<double>& scoreByPosition, const std::vector<double>& weights,

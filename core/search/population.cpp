@@ -5,6 +5,8 @@
 #include <limits>
 #include <tuple>
 
+#include "core/search/pareto.h"
+
 namespace lpes::search {
 namespace {
 
@@ -45,6 +47,19 @@ void Population::renew(const Archive& archive, std::size_t first) {
     for (std::size_t place = first; place < archive.size(); ++place) m_members.push_back(place);
     std::sort(m_members.begin(), m_members.end(),
               [&](std::size_t a, std::size_t b) { return ranksBefore(archive[a].record, archive[b].record); });
+    if (m_pareto) rankByFronts(archive);
+}
+
+void Population::rankByFronts(const Archive& archive) {
+    const auto own = [&](std::size_t place) {
+        return archive[place].record.evaluation.complete() && archive.isOriginal(place);
+    };
+    const auto others = std::stable_partition(m_members.begin(), m_members.end(), own);
+    const std::vector<std::size_t> before(m_members.begin(), others);
+    std::vector<Objectives> points;
+    for (const std::size_t place : before) points.push_back(archive[place].record.evaluation.objectives);
+    auto to = m_members.begin();
+    for (const std::size_t index : crowdedOrder(points)) *to++ = before[index];
 }
 
 GenerationRecord summary(int generation, const Population& population, const Archive& archive,
@@ -67,8 +82,10 @@ GenerationRecord summary(int generation, const Population& population, const Arc
         return record;
     }
     const auto count = static_cast<double>(valid.size());
-    record.best = valid.front()->evaluation.fitness;
-    record.worst = valid.back()->evaluation.fitness;
+    const auto fitness = [](const CandidateRecord* member) { return member->evaluation.fitness; };
+    const auto [worst, best] = std::ranges::minmax(valid, {}, fitness);
+    record.best = fitness(best);
+    record.worst = fitness(worst);
     record.mean = sum / count;
     double squares = 0.0;
     for (const CandidateRecord* member : valid) {

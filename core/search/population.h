@@ -15,16 +15,21 @@ namespace lpes::search {
 /// The candidates that live at the same time: places in the archive, best first.
 class Population {
   public:
-    explicit Population(std::size_t capacity) : m_capacity(capacity) {}
+    /// `pareto`: ranked by several objectives, in place of the fitness.
+    explicit Population(std::size_t capacity, bool pareto = false) : m_capacity(capacity), m_pareto(pareto) {}
 
     /// How many stay when the next generation is bred: the better half, rounded up.
     [[nodiscard]] std::size_t keptCount() const { return (m_capacity + 1) / 2; }
-    /// Keeps the better half and adds the newly bred places [first, archive.size()), ranked anew.
+    /// Keeps the better half and adds the newly bred places [first, archive.size()), ranked anew: by ranksBefore, or by
+    /// the crowded comparison of those that are complete, candidates that share an earlier one's scales behind them.
     void renew(const Archive& archive, std::size_t first);
     [[nodiscard]] const std::vector<std::size_t>& members() const { return m_members; }
 
   private:
+    void rankByFronts(const Archive& archive);
+
     std::size_t m_capacity;
+    bool m_pareto;
     std::vector<std::size_t> m_members;
 };
 

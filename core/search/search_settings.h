@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/curve/scale_curve.h"
@@ -21,6 +22,17 @@ enum class OptimizerKind {
 };
 [[nodiscard]] std::string optimizerName(OptimizerKind kind);                  ///< "genetic", "cma-es", …
 [[nodiscard]] Result<OptimizerKind> parseOptimizer(const std::string& text);  ///< Usage for anything else
+/// What a search with several objectives weighs against each other; more of it is better.
+enum class Objective {
+    Middle,  ///< the score where the evidence stands neither first nor last
+    Ends,    ///< where it stands first or last
+    Short    ///< the likelihood of short texts
+};
+[[nodiscard]] std::string objectiveName(Objective objective);  ///< "middle", …
+/// "middle,ends" → at least two different ones, in the order of the enumeration; Usage for anything else.
+[[nodiscard]] Result<std::vector<Objective>> parseObjectives(const std::string& text);
+[[nodiscard]] std::string objectivesText(const std::vector<Objective>& objectives);  ///< "middle,ends"
+
 struct SearchSettings;
 /// Curves that an exhaustive search goes through: every grid value at every control point. −1: more than 2⁵³, or no
 /// grid.
@@ -65,6 +77,8 @@ struct SearchSettings {
     /// Probability at most with which a look wrongly gives up a candidate that is no worse than the last that is kept
     /// (racing.h); the looks of a race share it. Unset: every candidate sees all items.
     std::optional<double> racing;
+    /// NSGA-II in place of one fitness (pareto.h), with the optimizer Genetic; empty: the fitness decides.
+    std::vector<Objective> objectives;
 };
 
 /// Candidates of a generation: a population in the first one, then what is left of it when the better half, rounded up,

@@ -49,6 +49,28 @@ class Checker {
 
 }  // namespace
 
+namespace {
+
+/// What goes with several objectives, and what does not.
+Result<void> checkObjectives(const SearchSettings& settings) {
+    if (settings.objectives.empty()) return {};
+    const auto parsed = parseObjectives(objectivesText(settings.objectives));
+    if (!parsed) return fail(parsed.error());
+    const auto refuse = [](const std::string& what, const char* why) {
+        return fail(ErrorCode::Usage,
+                    fmt::format("{} does not go with --objectives: {}; leave one of them out", what, why));
+    };
+    if (settings.optimizer != OptimizerKind::Genetic) {
+        return refuse("--optimizer " + optimizerName(settings.optimizer), "only the genetic search ranks by a front");
+    }
+    if (settings.racing) return refuse("--racing", "a race is run over the items of one fitness");
+    if (settings.gradient.refined > 0) return refuse("--refine", "a descent follows one likelihood");
+    if (settings.aboveNoise) return refuse("--min-delta noise", "patience then counts hypervolume, which has no items");
+    return {};
+}
+
+}  // namespace
+
 Result<void> checkSettings(const SearchSettings& settings, int numLayers) {
     Checker check;
     const curve::Constraints& bounds = settings.constraints;
@@ -87,7 +109,8 @@ Result<void> checkSettings(const SearchSettings& settings, int numLayers) {
     check.range("--gradient-rate", settings.gradient.rate, 0, kMaxScale);
     check.atLeast("the number of failures in a row that ends the search", settings.maxConsecutiveFailures, 1);
     check.atLeast("the number of times that a duplicate is drawn again", settings.duplicateRetries, 0);
-    if (auto valid = check.result(); !valid || settings.optimizer != OptimizerKind::Exhaustive) return valid;
+    if (auto valid = check.result(); !valid) return valid;
+    if (auto valid = checkObjectives(settings); !valid || settings.optimizer != OptimizerKind::Exhaustive) return valid;
     if (!bounds.gridStep) {
         return fail(ErrorCode::Usage, "an exhaustive search goes through a grid; give --grid-step and not none");
     }

@@ -11,6 +11,7 @@ namespace lpes::resources {
 extern const std::string_view schemaV1Sql;
 extern const std::string_view schemaV2Sql;
 extern const std::string_view schemaV3Sql;
+extern const std::string_view schemaV4Sql;
 }  // namespace lpes::resources
 
 namespace lpes::store {
@@ -20,6 +21,7 @@ std::span<const Migration> builtInMigrations() {
         {1, resources::schemaV1Sql},
         {2, resources::schemaV2Sql},
         {3, resources::schemaV3Sql},
+        {4, resources::schemaV4Sql},
     }};
     return steps;
 }

@@ -87,6 +87,7 @@ struct CandidateRow {
     std::vector<double> byPosition;
     std::string reason;
     int duplicateGeneration = -1, duplicateIndex = -1;
+    std::vector<double> objectives;  ///< of a search with several; larger is better
 };
 
 struct GenerationRow {
@@ -94,6 +95,8 @@ struct GenerationRow {
     double best = 0.0, mean = 0.0, worst = 0.0, stddev = 0.0, diversity = 0.0;
     std::int64_t evaluations = 0;
     std::string populationJson;  ///< [[generation,index],…], best first
+    int frontSize = 0;           ///< of a search with several objectives
+    std::optional<double> hypervolume;
 };
 
 /// Accuracy and NLL by position of one variant on one split ("search", "select", "report", "eval").

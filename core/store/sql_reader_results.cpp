@@ -63,7 +63,8 @@ Result<std::vector<CandidateRow>> SqlReader::candidates(std::int64_t runId) {
     return serialised([&]() -> Result<std::vector<CandidateRow>> {
         Query query = m_connection->query(
             "SELECT generation, idx, variant_id, points_json, state, fitness, by_position_json, reason, "
-            "duplicate_generation, duplicate_idx FROM candidates WHERE run_id = ? ORDER BY generation, idx");
+            "duplicate_generation, duplicate_idx, objectives_json FROM candidates WHERE run_id = ? ORDER BY "
+            "generation, idx");
         query.bind(runId);
         std::vector<CandidateRow> all;
         while (query.next()) {
@@ -74,13 +75,16 @@ Result<std::vector<CandidateRow>> SqlReader::candidates(std::int64_t runId) {
             row.pointsJson = query.text(3);
             const std::optional<CandidateRow::State> state = candidateStateFromName(query.text(4));
             std::optional<std::vector<double>> byPosition = numbersFromText(query.text(6));
-            if (!state || !byPosition) {
-                return fail(nonsense(fmt::format("candidate {}/{} of run {} has the state '{}' and the scores '{}'",
-                                                 row.generation, row.index, runId, query.text(4), query.text(6))));
+            std::optional<std::vector<double>> objectives = numbersFromText(query.text(10));
+            if (!state || !byPosition || !objectives) {
+                return fail(nonsense(
+                    fmt::format("candidate {}/{} of run {} has the state '{}', the scores '{}' and the objectives '{}'",
+                                row.generation, row.index, runId, query.text(4), query.text(6), query.text(10))));
             }
             row.state = *state;
             row.fitness = query.real(5);
             row.byPosition = std::move(*byPosition);
+            row.objectives = std::move(*objectives);
             row.reason = query.text(7);
             row.duplicateGeneration = query.null(8) ? -1 : query.smallInteger(8);
             row.duplicateIndex = query.null(9) ? -1 : query.smallInteger(9);
@@ -93,13 +97,14 @@ Result<std::vector<CandidateRow>> SqlReader::candidates(std::int64_t runId) {
 Result<std::vector<GenerationRow>> SqlReader::generations(std::int64_t runId) {
     return serialised([&]() -> Result<std::vector<GenerationRow>> {
         Query query = m_connection->query(
-            "SELECT generation, best, mean, worst, stddev, diversity, evaluations, population_json FROM generations "
-            "WHERE run_id = ? ORDER BY generation");
+            "SELECT generation, best, mean, worst, stddev, diversity, evaluations, population_json, front_size, "
+            "hypervolume FROM generations WHERE run_id = ? ORDER BY generation");
         query.bind(runId);
         std::vector<GenerationRow> all;
         while (query.next()) {
             all.push_back({query.smallInteger(0), query.real(1), query.real(2), query.real(3), query.real(4),
-                           query.real(5), query.integer(6), query.text(7)});
+                           query.real(5), query.integer(6), query.text(7), query.smallInteger(8),
+                           query.null(9) ? std::nullopt : std::optional<double>(query.real(9))});
         }
         return all;
     });

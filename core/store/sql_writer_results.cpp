@@ -109,12 +109,13 @@ Result<void> SqlWriter::recordCandidate(std::int64_t runId, const CandidateRow& 
         m_connection
             ->query(
                 "INSERT OR REPLACE INTO candidates (run_id, generation, idx, variant_id, points_json, state, fitness, "
-                "by_position_json, reason, duplicate_generation, duplicate_idx) VALUES (?,?,?,?,?,?,?,?,?,?,?)")
+                "by_position_json, reason, duplicate_generation, duplicate_idx, objectives_json) VALUES "
+                "(?,?,?,?,?,?,?,?,?,?,?,?)")
             .bind(runId, row.generation, row.index,
                   row.variantId == 0 ? std::nullopt : std::optional<std::int64_t>(row.variantId), row.pointsJson,
                   candidateStateName(row.state), none ? std::numeric_limits<double>::quiet_NaN() : row.fitness,
                   numbersToText(row.byPosition), row.reason, unlessNegative(row.duplicateGeneration),
-                  unlessNegative(row.duplicateIndex))
+                  unlessNegative(row.duplicateIndex), numbersToText(row.objectives))
             .run();
         return {};
     });
@@ -125,9 +126,9 @@ Result<void> SqlWriter::recordGeneration(std::int64_t runId, const GenerationRow
         m_connection
             ->query(
                 "INSERT OR REPLACE INTO generations (run_id, generation, best, mean, worst, stddev, diversity, "
-                "evaluations, population_json) VALUES (?,?,?,?,?,?,?,?,?)")
+                "evaluations, population_json, front_size, hypervolume) VALUES (?,?,?,?,?,?,?,?,?,?,?)")
             .bind(runId, row.generation, row.best, row.mean, row.worst, row.stddev, row.diversity, row.evaluations,
-                  row.populationJson)
+                  row.populationJson, row.frontSize, row.hypervolume)
             .run();
         return {};
     });

@@ -235,6 +235,7 @@ Result<analysis::PlotData> plotOf(store::StoreReader& store, const RunView& view
     if (kind == "attention") return attentionPlot(store, view);
     if (kind == "deviation") return deviationPlot(store, view);
     if (kind == "sensitivity") return sensitivityPlot(store, view);
+    if (kind == "pareto") return paretoPlot(store, view);
     if (kind == "methods") return methodsPlot(store, view);
     return fail(ErrorCode::Usage, fmt::format("unknown plot '{}'; available: {}", kind, fmt::join(kPlotKinds, ", ")));
 }

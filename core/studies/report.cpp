@@ -128,8 +128,8 @@ Result<std::string> reportHtml(store::StoreReader& store, const store::RunRow& r
         html +=
             overlapWarnings(reportSides(result)) + methodSection(store, run) + findings(result) + heldoutNote(result);
     }
-    html += plotFigures(*kinds, svgByKind) + profileSection(result) + generationSection(result) + *failures +
-            measuredSections(store, run) + runTable(run, *model, *dataset, result) +
+    html += plotFigures(*kinds, svgByKind) + profileSection(result) + frontSection(result) + generationSection(result) +
+            *failures + measuredSections(store, run) + runTable(run, *model, *dataset, result) +
             settingsTable(parseObject(run.settingsJson));
     return html + "</main></body></html>\n";
 }

@@ -59,12 +59,44 @@ std::string profileSection(const json& result) {
 }
 
 std::string generationSection(const json& result) {
-    HtmlTable table({"generation", "best fitness", "mean fitness", "diversity (mean |Δs|)"});
-    for (const json& generation : listIn(result, "history")) {
-        table.add({textIn(generation, "generation"), numberIn(generation, "best", "{:.4f}"),
-                   numberIn(generation, "mean", "{:.4f}"), numberIn(generation, "diversity", "{:.3f}")});
+    const json history = listIn(result, "history");
+    const bool fronts = !history.empty() && memberOf(history.back(), "hypervolume").is_number();
+    std::vector<std::string> header{"generation", "best fitness", "mean fitness", "diversity (mean |Δs|)"};
+    if (fronts) header.insert(header.end(), {"front", "hypervolume"});
+    HtmlTable table(header);
+    for (const json& generation : history) {
+        std::vector<std::string> cells{textIn(generation, "generation"), numberIn(generation, "best", "{:.4f}"),
+                                       numberIn(generation, "mean", "{:.4f}"),
+                                       numberIn(generation, "diversity", "{:.3f}")};
+        if (fronts) {
+            cells.push_back(textIn(generation, "front_size"));
+            cells.push_back(numberIn(generation, "hypervolume", "{:.5f}"));
+        }
+        table.add(std::move(cells));
     }
     return table.html("Generations");
+}
+
+std::string frontSection(const json& result) {
+    HtmlTable table({"number", "objectives on the search items", "short-context perplexity", "fitness",
+                     "objectives on held-out items", "NLL against baseline", "p", "picked"},
+                    {1, 4});
+    const auto objectives = [](const json& named) {
+        std::string words;
+        for (const auto& [name, value] : named.items()) {
+            if (name != "short" && value.is_number())
+                words += fmt::format("{}{} {:.4f}", words.empty() ? "" : ", ", name, value.get<double>());
+        }
+        return words;
+    };
+    for (const json& member : listIn(result, "front")) {
+        const json heldout = memberOf(member, "heldout");
+        table.add({textIn(member, "number"), objectives(memberOf(member, "objectives")),
+                   numberIn(member, "perplexity", "{:.3f}"), numberIn(member, "fitness", "{:.4f}"),
+                   objectives(memberOf(heldout, "objectives")), numberIn(heldout, "nll_difference", "{:+.3f}"),
+                   numberIn(heldout, "p_value", "{:.4g}"), memberOf(member, "picked") == true ? "picked" : ""});
+    }
+    return table.html("Pareto front");
 }
 
 Result<std::string> failureSection(store::StoreReader& store, const store::RunRow& run) {

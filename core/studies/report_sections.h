@@ -50,6 +50,8 @@ struct ReportSide {
 /// What a search found and how.
 [[nodiscard]] std::string profileSection(const nlohmann::json& result);
 [[nodiscard]] std::string generationSection(const nlohmann::json& result);
+/// The Pareto front of a search with several objectives; empty for others.
+[[nodiscard]] std::string frontSection(const nlohmann::json& result);
 [[nodiscard]] Result<std::string> failureSection(store::StoreReader& store, const store::RunRow& run);
 /// Attention on the record that holds the answer, and the mean deviation of each variant: the plots' figures in
 /// numbers.

@@ -42,6 +42,7 @@ json searchJson(const search::SearchSettings& settings) {
             {"max_failures", settings.maxConsecutiveFailures},
             {"duplicate_retries", settings.duplicateRetries},
             {"racing", optionalJson(settings.racing)},
+            {"objectives", search::objectivesText(settings.objectives)},
             {"gradient_starts", settings.gradient.starts},
             {"refine", settings.gradient.refined},
             {"gradient_steps", settings.gradient.steps},
@@ -55,12 +56,17 @@ void readShared(JsonFields& fields, ComputeSettings& compute, TaskSpec& task) {
     readTask(fields, task);
 }
 
-void readSettings(JsonFields& fields, SearchRunSettings& settings, std::string& curveName, std::string& per,
-                  std::string& optimizer) {
+/// Settings that are read as words and made into values afterwards.
+struct SpelledSettings {
+    std::string curve, per, optimizer, objectives;
+};
+
+void readSettings(JsonFields& fields, SearchRunSettings& settings, SpelledSettings& spelled) {
     readShared(fields, settings.compute, settings.task);
     search::SearchSettings& search = settings.search;
     fields.read("seed", search.seed);
-    fields.read("optimizer", optimizer);
+    fields.read("optimizer", spelled.optimizer);
+    fields.read("objectives", spelled.objectives);
     fields.read("population", search.population);
     fields.read("max_generations", search.maxGenerations);
     fields.read("max_evals", search.maxEvals);
@@ -68,9 +74,9 @@ void readSettings(JsonFields& fields, SearchRunSettings& settings, std::string& 
     fields.read("patience", search.patience);
     fields.read("min_delta", search.minDelta);
     fields.read("above_noise", search.aboveNoise);
-    fields.read("curve", curveName);
+    fields.read("curve", spelled.curve);
     fields.read("points", search.points);
-    fields.read("per", per);
+    fields.read("per", spelled.per);
     fields.read("scale_min", search.constraints.scaleMin);
     fields.read("scale_max", search.constraints.scaleMax);
     fields.read("grid_step", search.constraints.gridStep);
@@ -223,22 +229,26 @@ json toJson(const DeviationSettings& settings) {
 
 Result<SearchRunSettings> searchSettingsFromJson(const json& stored) {
     SearchRunSettings settings;
-    std::string curveName = curve::curveKindName(settings.search.curve);
-    std::string per = curve::groupsText(settings.search.groups);
+    SpelledSettings spelled{curve::curveKindName(settings.search.curve), curve::groupsText(settings.search.groups),
+                            search::optimizerName(settings.search.optimizer), ""};
     JsonFields fields(stored, "search settings");
-    std::string optimizer = search::optimizerName(settings.search.optimizer);
-    readSettings(fields, settings, curveName, per, optimizer);
+    readSettings(fields, settings, spelled);
     if (auto done = fields.finish(); !done) return fail(done.error());
     forgetDefaultSeed(settings.task);
-    auto kind = curve::parseCurveKind(curveName);
+    auto kind = curve::parseCurveKind(spelled.curve);
     if (!kind) return fail(kind.error());
     settings.search.curve = *kind;
-    auto found = search::parseOptimizer(optimizer);
+    auto found = search::parseOptimizer(spelled.optimizer);
     if (!found) return fail(found.error());
     settings.search.optimizer = *found;
-    auto groups = curve::parseGroups(per);
+    auto groups = curve::parseGroups(spelled.per);
     if (!groups) return fail(groups.error());
     settings.search.groups = std::move(*groups);
+    if (!spelled.objectives.empty()) {
+        auto objectives = search::parseObjectives(spelled.objectives);
+        if (!objectives) return fail(objectives.error());
+        settings.search.objectives = std::move(*objectives);
+    }
     settings.origins = readOrigins(stored);
     return settings;
 }

@@ -103,4 +103,7 @@ struct MethodOutcomes {
 /// How the likelihood hangs on every layer's scale, by position: of a finished search with a scale per layer.
 [[nodiscard]] Result<analysis::PlotData> sensitivityPlot(store::StoreReader& store, const RunView& view);
 
+/// The candidates of a search with several objectives, and the front that they make so far.
+[[nodiscard]] Result<analysis::PlotData> paretoPlot(store::StoreReader& store, const RunView& view);
+
 }  // namespace lpes::studies

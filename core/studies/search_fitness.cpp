@@ -80,7 +80,9 @@ Result<search::Evaluation> SearchFitness::evaluate(const search::Candidate& cand
         m_context.progress.addSkipped(m_searchPlan.prompts());
         return infeasible(std::move(*reading));
     }
-    return evaluationOf(evaluateSplit("candidate", candidate.scales, m_searchPlan, "search", stop));
+    auto evaluation = evaluationOf(evaluateSplit("candidate", candidate.scales, m_searchPlan, "search", stop));
+    if (evaluation) evaluation->objectives = m_context.objectives.values(evaluation->byPosition, reading->nll);
+    return evaluation;
 }
 
 Result<search::Evaluation> SearchFitness::evaluateFirst(const search::Candidate& candidate, int count, int,

@@ -11,6 +11,7 @@
 #include "core/cluster/channel.h"
 #include "core/search/genetic_search.h"
 #include "core/studies/item_evaluator.h"
+#include "core/studies/objectives.h"
 #include "core/studies/run_session.h"
 #include "core/studies/session_pool.h"
 #include "core/studies/short_contexts.h"
@@ -52,6 +53,7 @@ class SearchFitness final : public search::Fitness {
         curve::ScaleGroups groups;  ///< what scales belong to besides their layer
         std::uint64_t seed = 1;     ///< of the order in which descents see the search items
         const ShortContexts& shortContexts;
+        const ObjectiveRule& objectives;
     };
     /// The baseline of the short contexts is measured before the first candidate is evaluated; a candidate that they do
     /// not allow is asked no item.

@@ -9,6 +9,7 @@
 #include "core/base/process_memory.h"
 #include "core/studies/json_rows.h"
 #include "core/studies/paper_forecast.h"
+#include "core/studies/short_contexts.h"
 #include "core/studies/slope_evaluator.h"
 #include "core/studies/studies.h"
 
@@ -195,7 +196,8 @@ std::vector<StageCost> stagesOf(const MeasuredSearch& search) {
     const std::int64_t finalists = std::min<std::int64_t>(prepared.settings.finalists, candidates);
     const std::int64_t workers = prepared.settings.compute.workers;
     stages.push_back(asking("selection", prepared.selectPlan, finalists, search.measured, workers));
-    stages.push_back(asking("report", prepared.reportPlan, 2, search.measured, workers));
+    stages.push_back(
+        asking("report", prepared.reportPlan, reportedVariants(prepared.settings), search.measured, workers));
     if (prepared.settings.analysisItems > 0) stages.push_back(probing(prepared, search.measured));
     if (!prepared.guardrail.empty()) {
         const double each = search.measured.guardrailSeconds;

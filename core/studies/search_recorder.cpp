@@ -72,6 +72,8 @@ Result<void> SearchRecorder::generationFinished(const search::GenerationRecord& 
     row.stddev = record.stddev;
     row.diversity = record.diversity;
     row.evaluations = record.evaluations;
+    row.frontSize = record.frontSize;
+    row.hypervolume = record.hypervolume;
     row.populationJson = indexPairs(record.population).dump();
     return m_store.recordGeneration(m_runId, row);
 }
@@ -92,6 +94,7 @@ Result<void> SearchRecorder::write(const search::CandidateRecord& record) {
     row.fitness = record.evaluation.fitness;
     row.byPosition = record.evaluation.byPosition;
     row.reason = record.evaluation.reason;
+    row.objectives = record.evaluation.objectives;
     if (record.duplicateOf) std::tie(row.duplicateGeneration, row.duplicateIndex) = *record.duplicateOf;
     return m_store.recordCandidate(m_runId, row);
 }

@@ -59,7 +59,13 @@ std::int64_t promptsOfAStep(const PreparedSearch& prepared) {
 }
 
 bool measuresShortContexts(const SearchRunSettings& settings) {
-    return settings.guardrailLimit.has_value();
+    const std::vector<search::Objective>& objectives = settings.search.objectives;
+    return settings.guardrailLimit.has_value() ||
+           std::ranges::find(objectives, search::Objective::Short) != objectives.end();
+}
+
+std::int64_t reportedVariants(const SearchRunSettings& settings) {
+    return settings.search.objectives.empty() ? 2 : std::int64_t{1} + settings.finalists;
 }
 
 ShortTexts shortTextsOf(const SearchPlan& plan) {
@@ -74,6 +80,11 @@ ShortTexts shortTextsOf(const SearchPlan& plan) {
 
 namespace {
 
+/// What wants short texts.
+const char* shortOption(const SearchRunSettings& settings) {
+    return settings.guardrailLimit ? "--guardrail-limit" : "--objectives short";
+}
+
 Result<void> checkGuardrail(const SearchRunSettings& settings) {
     const double percent = settings.guardrailLimit.value_or(0.0);
     if (!(percent >= 0.0) || percent > kLargestLimit) {
@@ -83,8 +94,8 @@ Result<void> checkGuardrail(const SearchRunSettings& settings) {
     }
     if (!measuresShortContexts(settings) || settings.guardrail.items > 0) return {};
     return fail(ErrorCode::Usage, fmt::format("--guardrail {} leaves no short text to measure; leave it out, or leave "
-                                              "out --guardrail-limit",
-                                              settings.guardrail.items));
+                                              "out {}",
+                                              settings.guardrail.items, shortOption(settings)));
 }
 
 }  // namespace
@@ -155,7 +166,7 @@ Result<SearchOutline> outlineSearch(const SearchRunSettings& settings, std::stop
     if (!groups) return fail(groups.error());
     auto weights = resolveWeights(settings.weights, bench->task.positions.size());
     if (!weights) return fail(weights.error());
-    SearchPlan plan{settings, std::move(*score), std::move(*weights), {}, {}, {}, {}, {}};
+    SearchPlan plan{settings, std::move(*score), std::move(*weights), {}, {}, {}, {}, {}, {}};
     plan.settings.search.groups = std::move(*groups);
     if (auto ok = search::checkSettings(plan.settings.search, config.numLayers); !ok) return fail(ok.error());
     if (stored) {
@@ -180,14 +191,17 @@ Result<SearchOutline> outlineSearch(const SearchRunSettings& settings, std::stop
         }
         *into = std::move(*made);
     }
+    auto rule = ObjectiveRule::make(settings.search.objectives, plan.weights, plan.searchPlan);
+    if (!rule) return fail(rule.error());
+    plan.objectives = std::move(*rule);
     auto guardrail = Guardrail::make(settings.guardrail, tokenizer, config.contextLength, stop);
     if (!guardrail) return fail(guardrail.error());
     plan.guardrail = std::move(*guardrail);
     if (measuresShortContexts(settings) && plan.guardrail.empty()) {
         return fail(ErrorCode::Unsupported,
-                    fmt::format("no short text of the guardrail fits into the model's context of {} tokens, so "
-                                "--guardrail-limit cannot be kept; leave it out",
-                                config.contextLength));
+                    fmt::format("no short text of the guardrail fits into the model's context of {} tokens, so {} has "
+                                "nothing to measure; leave it out",
+                                config.contextLength, shortOption(settings)));
     }
     return SearchOutline{std::move(*bench), std::move(plan)};
 }

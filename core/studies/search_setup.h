@@ -10,6 +10,7 @@
 #include "core/base/progress.h"
 #include "core/base/result.h"
 #include "core/studies/item_evaluator.h"
+#include "core/studies/objectives.h"
 #include "core/studies/run_session.h"
 #include "core/studies/run_settings.h"
 #include "core/tasks/score_kind.h"
@@ -27,6 +28,7 @@ struct SearchPlan {
     tasks::Splits splits;
     PromptPlan searchPlan, selectPlan, reportPlan;
     Guardrail guardrail;
+    ObjectiveRule objectives;
 };
 
 /// A plan with the loaded model; all settings are resolved.
@@ -59,6 +61,9 @@ struct ShortTexts {
 [[nodiscard]] ShortTexts shortTextsOf(const SearchPlan& plan);
 /// Every candidate's short contexts count in these settings.
 [[nodiscard]] bool measuresShortContexts(const SearchRunSettings& settings);
+
+/// Variants that are asked the report's items at most: baseline and winner; with several objectives all finalists.
+[[nodiscard]] std::int64_t reportedVariants(const SearchRunSettings& settings);
 
 /// The groups of these settings for this model: "kv-head" takes its key/value heads. Usage when bands do not end at its
 /// last frequency, and what rope::checkMethod refuses.

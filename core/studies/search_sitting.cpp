@@ -12,6 +12,7 @@
 #include "core/studies/evaluation_summary.h"
 #include "core/studies/json_rows.h"
 #include "core/studies/probe_study.h"
+#include "core/studies/search_front.h"
 #include "core/studies/search_recorder.h"
 #include "core/studies/slope_evaluator.h"
 
@@ -28,28 +29,11 @@ json historyJson(const std::vector<search::GenerationRecord>& history) {
                        {"best", record.best},
                        {"mean", record.mean},
                        {"diversity", record.diversity}});
+        if (!record.hypervolume) continue;
+        out.back()["front_size"] = record.frontSize;
+        out.back()["hypervolume"] = *record.hypervolume;
     }
     return out;
-}
-
-/// The control points of one group's curve.
-std::span<const curve::ControlPoint> pointsOf(const search::Candidate& candidate, int groups, int group) {
-    const std::size_t size = candidate.points.size() / static_cast<std::size_t>(groups);
-    return std::span(candidate.points).subspan(static_cast<std::size_t>(group) * size, size);
-}
-
-/// Scales and control points as a profile has them: by layer, or a row for each layer and a list for each group.
-json bestJson(const search::CandidateRecord& record, double fitness, const curve::ScaleGroups& groups) {
-    const search::Candidate& candidate = record.candidate;
-    json points = json::array();
-    for (int group = 0; group < groups.count(); ++group)
-        points.push_back(pointsJson(pointsOf(candidate, groups.count(), group)));
-    return {{"fitness", fitness},
-            {"generation", candidate.generation},
-            {"index", candidate.index},
-            {"scales",
-             groups.perLayer() ? json(candidate.scales) : json(curve::layerRows(candidate.scales, groups.count()))},
-            {"control_points", groups.perLayer() ? points.front() : points}};
 }
 
 exporters::Profile makeProfile(const PreparedSearch& prepared, const search::CandidateRecord& winner,
@@ -86,7 +70,7 @@ SearchSitting::SearchSitting(const PreparedSearch& prepared, SearchSessions& ses
                       store, runId),
       m_fitness({prepared.bench, *sessions.pool, store, progress, runId, prepared.score, prepared.weights,
                  prepared.settings.gapPenalty, prepared.settings.search.groups, prepared.settings.search.seed,
-                 m_shortContexts},
+                 m_shortContexts, prepared.objectives},
                 prepared.searchPlan, std::move(before)) {}
 
 Result<StudyOutcome> SearchSitting::run(double elapsedBefore, std::stop_token stop) {
@@ -130,13 +114,14 @@ Result<StudyOutcome> SearchSitting::run(double elapsedBefore, std::stop_token st
 
 std::int64_t SearchSitting::promptsAfterSearch() const {
     const ProbeCounts probes = probeCounts(m_prepared);
-    return m_prepared.selectPlan.prompts() * m_prepared.settings.finalists + m_prepared.reportPlan.prompts() * 2 +
-           probes.attention + probes.deviation + kSlopeCost * probes.slopes + 2 * m_prepared.guardrail.prompts();
+    return m_prepared.selectPlan.prompts() * m_prepared.settings.finalists +
+           m_prepared.reportPlan.prompts() * reportedVariants(m_prepared.settings) + probes.attention +
+           probes.deviation + kSlopeCost * probes.slopes + 2 * m_prepared.guardrail.prompts();
 }
 
 Result<SearchSitting::Winner> SearchSitting::selectWinner(const search::SearchOutcome& outcome, std::stop_token stop) {
     std::optional<Winner> winner;
-    for (const search::CandidateRecord& record : search::bestDistinct(outcome, m_prepared.settings.finalists)) {
+    for (const search::CandidateRecord& record : finalistsOf(outcome, m_prepared.settings)) {
         auto result =
             m_fitness.evaluateSplit("candidate", record.candidate.scales, m_prepared.selectPlan, "select", stop);
         if (!result) return fail(result.error());
@@ -169,6 +154,9 @@ Result<StudyOutcome> SearchSitting::report(const search::SearchOutcome& outcome,
     if (!baseline) return stoppedOr(baseline.error(), outcome);
     auto best = m_fitness.evaluateSplit("candidate", scales, m_prepared.reportPlan, "report", stop);
     if (!best) return stoppedOr(best.error(), outcome);
+    auto front = frontOf(outcome, winner, *baseline, *best, stop);
+    if (!front) return stoppedOr(front.error(), outcome);
+    m_front = std::move(*front);
     const auto searched = storedOutcomes(m_store.reader(), best->variantId, "search");
     if (!searched) return fail(searched.error());
     const auto onSearchItems =
@@ -194,6 +182,31 @@ Result<StudyOutcome> SearchSitting::report(const search::SearchOutcome& outcome,
     auto guarded = guardrail(scales, stop);
     if (!guarded) return stoppedOr(guarded.error(), outcome);
     return finish(outcome, winner, *baseline, *best, comparison, std::move(*guarded));
+}
+
+Result<json> SearchSitting::frontOf(const search::SearchOutcome& outcome, const Winner& winner,
+                                    const SplitResult& baseline, const SplitResult& best, std::stop_token stop) {
+    if (m_prepared.settings.search.objectives.empty()) return json();
+    const auto placeOf = [](const search::CandidateRecord& record) {
+        return std::pair(record.candidate.generation, record.candidate.index);
+    };
+    std::vector<std::pair<int, int>> finalists;
+    for (const auto& record : finalistsOf(outcome, m_prepared.settings)) finalists.push_back(placeOf(record));
+    std::vector<FrontMember> front;
+    for (search::CandidateRecord& record : search::paretoFront(outcome)) {
+        FrontMember member{std::move(record), false, std::nullopt};
+        member.picked = placeOf(member.record) == placeOf(winner.record);
+        if (member.picked) {
+            member.report = best;
+        } else if (std::ranges::find(finalists, placeOf(member.record)) != finalists.end()) {
+            auto report = m_fitness.evaluateSplit("candidate", member.record.candidate.scales, m_prepared.reportPlan,
+                                                  "report", stop);
+            if (!report) return fail(report.error());
+            member.report = std::move(*report);
+        }
+        front.push_back(std::move(member));
+    }
+    return frontJson(m_prepared, front, &baseline);
 }
 
 Result<json> SearchSitting::guardrail(const std::vector<double>& scales, std::stop_token stop) {
@@ -273,32 +286,13 @@ Result<StudyOutcome> SearchSitting::finish(const search::SearchOutcome& outcome,
     json result = common(outcome);
     result["state"] = "finished";
     result["end_reason"] = search::endReasonName(outcome.end);
-    result["best"] = bestJson(winner.record, winner.record.evaluation.fitness, m_prepared.settings.search.groups);
+    result["best"] = candidateJson(winner.record, winner.record.evaluation.fitness, m_prepared.settings.search.groups);
     result["best"]["select_fitness"] = winner.selectFitness;
     result["applied"] = "verified";
     result["warnings"] = m_warnings;
     result["guardrail"] = std::move(guardrail);
-    const PreparedTask& task = m_prepared.bench.task;
-    const bool graded = m_prepared.reportPlan.graded();
-    const auto side = [&task, graded](const SplitResult& split) {
-        return json{{"positions", positionsJson(split.accuracy)},
-                    {"items", split.accuracy.items},
-                    {"skipped_too_long", split.accuracy.skippedTooLong},
-                    {"mean_accuracy", split.accuracy.meanAccuracy},
-                    {"gap", split.accuracy.gap},
-                    {"bias", biasJson(task, split.outcomes)},
-                    {"groups", groupsJson(task, split.outcomes, graded)},
-                    {"lengths", lengthsJson(split.outcomes, graded)}};
-    };
-    result["heldout"] = {{"baseline", side(baseline)},
-                         {"best", side(best)},
-                         {"p_value", comparison.nll.pValue},
-                         {"nll_difference", comparison.nll.meanDifference},
-                         {"nll_difference_low", comparison.nll.interval.low},
-                         {"nll_difference_high", comparison.nll.interval.high},
-                         {"mcnemar_p_by_position", comparison.mcnemarByPosition},
-                         {"better", comparison.better},
-                         {"verdict", comparison.verdict}};
+    result["heldout"] = heldoutJson(m_prepared, baseline, best, comparison);
+    if (m_front.is_array()) result["front"] = m_front;
     const json provenance = {{"seed", m_prepared.settings.search.seed},
                              {"data_set", m_prepared.bench.task.info().name},
                              {"data_set_hash", m_prepared.bench.task.info().hash},
@@ -330,8 +324,12 @@ StudyOutcome SearchSitting::partial(const search::SearchOutcome& outcome) const 
         study.result["best"] = nullptr;
     } else {
         study.result["best"] =
-            bestJson(best.front(), best.front().evaluation.fitness, m_prepared.settings.search.groups);
+            candidateJson(best.front(), best.front().evaluation.fitness, m_prepared.settings.search.groups);
     }
+    std::vector<FrontMember> front;
+    for (search::CandidateRecord& record : search::paretoFront(outcome))
+        front.push_back({std::move(record), false, std::nullopt});
+    if (!front.empty()) study.result["front"] = frontJson(m_prepared, front, nullptr);
     study.result["heldout"] = nullptr;
     study.result["profile"] = nullptr;
     return study;

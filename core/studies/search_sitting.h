@@ -32,11 +32,16 @@ class SearchSitting {
     using SplitResult = SearchFitness::SplitResult;
 
     [[nodiscard]] std::int64_t promptsAfterSearch() const;
-    /// Scores the best distinct candidates again on the selection split; the mean of both fitness values decides, ties
+    /// Scores the finalists again on the selection split; the mean of both fitness values decides, ties
     /// go to the better on the search split (methods.md §2).
     [[nodiscard]] Result<Winner> selectWinner(const search::SearchOutcome& outcome, std::stop_token stop);
     [[nodiscard]] Result<StudyOutcome> report(const search::SearchOutcome& outcome, const Winner& winner,
                                               std::stop_token stop);
+    /// The Pareto front of a search with several objectives, its finalists with what they do on the report's items;
+    /// null where one fitness decides.
+    [[nodiscard]] Result<nlohmann::json> frontOf(const search::SearchOutcome& outcome, const Winner& winner,
+                                                 const SplitResult& baseline, const SplitResult& best,
+                                                 std::stop_token stop);
     /// Attention and deviation on a few report items, so that the report can show what the profile does.
     [[nodiscard]] Result<void> probe(const SplitResult& baseline, const SplitResult& best,
                                      const std::vector<double>& scales, std::stop_token stop);
@@ -67,6 +72,7 @@ class SearchSitting {
     const std::int64_t m_runId;
     ShortContexts m_shortContexts;
     SearchFitness m_fitness;
+    nlohmann::json m_front;               ///< frontOf, once it is reported
     std::vector<std::string> m_warnings;  ///< what the user should know of a finished run
 };
 

@@ -130,10 +130,12 @@ Result<json> planSearch(const SearchRunSettings& settings, std::stop_token stop)
     const model::ModelConfig& config = outline->bench.config();
     const model::ComputeType type = outline->bench.computeType;
     const std::int64_t candidates = mostCandidates(settings.search, config.numLayers);
-    // Selection asks every finalist; report and guardrail ask baseline and winner; its limit all and the baseline.
+    // Selection asks every finalist, the report those that are reported; the guardrail baseline and winner, its texts
+    // all candidates and the baseline where they count.
     const auto total = [&](std::int64_t search, std::int64_t select, std::int64_t report, std::int64_t guardrail,
                            std::int64_t limit) {
-        return candidates * search + settings.finalists * select + 2 * (report + guardrail) + (candidates + 1) * limit;
+        return candidates * search + settings.finalists * select + reportedVariants(settings) * report + 2 * guardrail +
+               (candidates + 1) * limit;
     };
     const ShortTexts limit = shortTextsOf(plan);
     int longest = 0;

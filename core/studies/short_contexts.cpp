@@ -122,7 +122,7 @@ Result<void> ShortContexts::measureBaseline(SessionPool& pool, ChunkObserver& ob
     if (std::isfinite(m_baselineNll)) return {};
     return fail(ErrorCode::Failed,
                 fmt::format("the short-context perplexity of the model as it is is {}, so no limit can be held against "
-                            "it; leave --guardrail-limit out",
+                            "it; leave --guardrail-limit and the objective short out",
                             std::exp(m_baselineNll)));
 }
 

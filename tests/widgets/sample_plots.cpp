@@ -128,6 +128,23 @@ analysis::SensitivityPlot sensitivityPlot() {
     return plot;
 }
 
+analysis::ParetoPlot paretoPlot() {
+    analysis::ParetoPlot plot{"Objectives of the candidates",
+                              subtitle(),
+                              "evidence at the ends: mean log-likelihood of the answer (nats per token)",
+                              "evidence in the middle: mean log-likelihood of the answer (nats per token)",
+                              "log-likelihood of short texts (nats per token)",
+                              {},
+                              {}};
+    for (int i = 0; i < 40; ++i) {
+        const double angle = 0.04 * i, radius = i % 4 == 0 ? 1.0 : 0.7 + 0.05 * (i % 5);
+        plot.members.push_back({radius * std::cos(angle) - 2.4, radius * std::sin(angle) - 2.6, -3.1 - 0.01 * i,
+                                i % 4 == 0 ? i / 4 + 1 : 0, i == 16, i == 1});
+    }
+    for (int g = 0; g < 8; ++g) plot.generations.push_back({g, 3 + g, 0.4 * (1.0 - std::exp(-0.5 * (g + 1)))});
+    return plot;
+}
+
 analysis::MethodsPlot methodsPlot(std::size_t count) {
     constexpr const char* kNames[] = {"baseline",
                                       "lpes:profiles/smollm2-135m-instruct-q4_1-kv-retrieval.json",
@@ -183,14 +200,14 @@ analysis::AccuracyPlot methodsAccuracyPlot(std::size_t count) {
 }
 
 std::vector<analysis::PlotData> allPlots() {
-    return {curvePlot(),     accuracyPlot(),    convergencePlot(), attentionPlot(),
-            deviationPlot(), sensitivityPlot(), methodsPlot(),     progressPlot()};
+    return {curvePlot(),       accuracyPlot(), convergencePlot(), attentionPlot(), deviationPlot(),
+            sensitivityPlot(), methodsPlot(),  progressPlot(),    paretoPlot()};
 }
 
 std::vector<analysis::PlotData> emptyPlots() {
     return {analysis::CurvePlot{},     analysis::AccuracyPlot{},  analysis::ConvergencePlot{},
             analysis::AttentionPlot{}, analysis::DeviationPlot{}, analysis::SensitivityPlot{},
-            analysis::MethodsPlot{},   analysis::ProgressPlot{}};
+            analysis::MethodsPlot{},   analysis::ProgressPlot{},  analysis::ParetoPlot{}};
 }
 
 std::vector<analysis::PlotData> brokenPlots() {
@@ -234,12 +251,17 @@ std::vector<analysis::PlotData> brokenPlots() {
     progress.series[1].byPrompts.clear();
     progress.series[2].byPrompts[3].low = -kInf;
     progress.baselineFitness = kNaN;
-    return {curve, accuracy, convergence, attention, deviation, methods, progress};
+    auto pareto = paretoPlot();
+    pareto.members[0].x = kNaN;
+    pareto.members[5].y = -kInf;
+    pareto.members[8].color = kNaN;
+    pareto.generations[2].hypervolume = kNaN;
+    return {curve, accuracy, convergence, attention, deviation, methods, progress, pareto};
 }
 
 std::string kindOf(const analysis::PlotData& data) {
-    constexpr const char* kNames[] = {"curve",     "accuracy",    "convergence", "attention",
-                                      "deviation", "sensitivity", "methods",     "progress"};
+    constexpr const char* kNames[] = {"curve",       "accuracy", "convergence", "attention", "deviation",
+                                      "sensitivity", "methods",  "progress",    "pareto"};
     return kNames[data.index()];
 }
 

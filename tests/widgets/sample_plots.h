@@ -18,6 +18,7 @@ namespace lpes::test {
 [[nodiscard]] analysis::AttentionPlot attentionPlot();
 [[nodiscard]] analysis::DeviationPlot deviationPlot();
 [[nodiscard]] analysis::SensitivityPlot sensitivityPlot();
+[[nodiscard]] analysis::ParetoPlot paretoPlot();
 /// So many methods, 2 to 12, with long spellings among them and one that is far off.
 [[nodiscard]] analysis::MethodsPlot methodsPlot(std::size_t count = 5);
 /// The same methods' accuracy by position.

@@ -143,6 +143,7 @@ void buildProgress(PlotBuilder& build, const analysis::ProgressPlot& data);
 void buildAttention(PlotBuilder& build, const analysis::AttentionPlot& data);
 void buildDeviation(PlotBuilder& build, const analysis::DeviationPlot& data);
 void buildSensitivity(PlotBuilder& build, const analysis::SensitivityPlot& data);
+void buildPareto(PlotBuilder& build, const analysis::ParetoPlot& data);
 void buildMethods(PlotBuilder& build, const analysis::MethodsPlot& data);
 
 }  // namespace lpes::widgets

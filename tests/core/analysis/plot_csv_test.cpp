@@ -28,6 +28,21 @@ TEST(PlotCsv, WritesAccuracyByPosition) {
               "baseline,begin,0,0,40,0.45,0.3,0.6,1.167\r\n");
 }
 
+TEST(PlotCsv, WritesAParetoFrontAndItsGrowth) {
+    ParetoPlot plot;
+    plot.xLabel = "ends, of all";
+    plot.yLabel = "middle";
+    plot.members = {
+        {-1.5, -2.0, 0.0, 1, true, false}, {-1.75, -2.5, 0.0, 0, false, false}, {-1.0, -3.0, 0.0, 2, false, true}};
+    plot.generations = {{0, 2, 0.25}};
+    EXPECT_EQ(plotCsv(plot),
+              "row,number,\"ends, of all\",middle,,picked,generation,hypervolume\r\n"
+              "front,1,-1.5,-2,,1,,\r\n"
+              "dominated,0,-1.75,-2.5,,0,,\r\n"
+              "baseline,2,-1,-3,,0,,\r\n"
+              "generation,2,,,,,0,0.25\r\n");
+}
+
 TEST(PlotCsv, WritesConvergence) {
     ConvergencePlot plot;
     plot.generations = {{0, -1.5, -2.0, -3.0, 0.25}};

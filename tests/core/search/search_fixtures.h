@@ -17,7 +17,7 @@ inline bool operator==(const Candidate& a, const Candidate& b) {
 }
 inline bool operator==(const Evaluation& a, const Evaluation& b) {
     return a.failed == b.failed && a.givenUp == b.givenUp && a.reason == b.reason && a.fitness == b.fitness &&
-           a.violation == b.violation && a.byPosition == b.byPosition;
+           a.violation == b.violation && a.byPosition == b.byPosition && a.objectives == b.objectives;
 }
 inline bool operator==(const CandidateRecord& a, const CandidateRecord& b) {
     return a.candidate == b.candidate && a.evaluation == b.evaluation && a.duplicateOf == b.duplicateOf;
@@ -25,7 +25,7 @@ inline bool operator==(const CandidateRecord& a, const CandidateRecord& b) {
 inline bool operator==(const GenerationRecord& a, const GenerationRecord& b) {
     return a.generation == b.generation && a.best == b.best && a.mean == b.mean && a.worst == b.worst &&
            a.stddev == b.stddev && a.diversity == b.diversity && a.evaluations == b.evaluations &&
-           a.population == b.population;
+           a.population == b.population && a.frontSize == b.frontSize && a.hypervolume == b.hypervolume;
 }
 inline bool operator==(const SearchOutcome& a, const SearchOutcome& b) {
     return a.end == b.end && a.candidates == b.candidates && a.history == b.history && a.evaluations == b.evaluations &&

@@ -198,6 +198,7 @@ TEST_F(StoreRoundTrip, CandidatesKeepFailuresAndReplaceThemselves) {
     good.pointsJson = "[[0,1.1],[1,0.9]]";
     good.fitness = -0.1234567890123456789;
     good.byPosition = {-1.0, std::nan(""), -3.5};
+    good.objectives = {0.1, -2.0 / 3};
     CandidateRow failed;
     failed.generation = 1;
     failed.index = 3;
@@ -224,6 +225,15 @@ TEST_F(StoreRoundTrip, CandidatesKeepFailuresAndReplaceThemselves) {
     EXPECT_EQ(rows[1].byPosition[2], -3.5);
     EXPECT_TRUE(std::isnan(rows[1].byPosition[1]));
     EXPECT_EQ(rows[1].duplicateIndex, -1);
+    EXPECT_EQ(rows[1].objectives, good.objectives);
+    EXPECT_TRUE(rows[2].objectives.empty());
+    CandidateRow infeasible = failed;
+    infeasible.index = 4;
+    infeasible.state = CandidateRow::State::Infeasible;
+    ASSERT_TRUE(writer->recordCandidate(run, infeasible));
+    const CandidateRow last = openReader()->candidates(run).value().back();
+    EXPECT_EQ(last.state, CandidateRow::State::Infeasible);
+    EXPECT_TRUE(std::isnan(last.fitness)) << "it stands beside no other's";
     EXPECT_EQ(rows[2].state, CandidateRow::State::Failed);
     EXPECT_TRUE(std::isnan(rows[2].fitness)) << "a failed candidate has no fitness";
     EXPECT_EQ(rows[2].reason, "out of memory");
@@ -262,7 +272,7 @@ TEST_F(StoreRoundTrip, GenerationsPositionsAttentionDeviationsProfiles) {
     auto writer = openWriter();
     const std::int64_t run = addRun(*writer), other = addRun(*writer);
     const std::int64_t variant = writer->ensureVariant(run, "baseline", {}).value();
-    const GenerationRow generation{3, -1.5, -2.0, std::nan(""), 0.25, 0.125, 48, "[[0,1],[2,3]]"};
+    const GenerationRow generation{3, -1.5, -2.0, std::nan(""), 0.25, 0.125, 48, "[[0,1],[2,3]]", 5, 0.375};
     const std::vector<PositionRow> positions = {
         {variant, "report", 0, "begin", 0, 31.5, 40, 18, 0.45, 0.31, 0.6, 1.167},
         {variant, "report", 1, "middle", 10, 92.25, 0, 0, std::nan(""), 0.0, 1.0, std::nan("")}};
@@ -283,6 +293,8 @@ TEST_F(StoreRoundTrip, GenerationsPositionsAttentionDeviationsProfiles) {
     const auto generations = reader->generations(run).value();
     ASSERT_EQ(generations.size(), 1u);
     EXPECT_EQ(generations[0].generation, 3);
+    EXPECT_EQ(generations[0].frontSize, 5);
+    EXPECT_EQ(generations[0].hypervolume, 0.375);
     EXPECT_EQ(generations[0].best, -1.5);
     EXPECT_EQ(generations[0].mean, -2.0);
     EXPECT_TRUE(std::isnan(generations[0].worst));

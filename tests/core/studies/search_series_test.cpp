@@ -65,7 +65,8 @@ std::vector<std::string> labelsOf(const std::vector<studies::StudyPart>& parts) 
 
 TEST_F(SearchSeries, NamesItsSearches) {
     set(StudyKind::Curves, {}, {});
-    EXPECT_THAT(labelsOf(take(studies::studyParts(settings))), ElementsAre("bezier", "linear", "monotone", "step", "free"));
+    EXPECT_THAT(labelsOf(take(studies::studyParts(settings))),
+                ElementsAre("bezier", "linear", "monotone", "step", "free"));
     set(StudyKind::Points, {"2", "5"}, 2);
     const auto points = take(studies::studyParts(settings));
     EXPECT_THAT(labelsOf(points),

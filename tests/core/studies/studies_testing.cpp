@@ -61,12 +61,13 @@ json historyOf(store::StoreReader& reader, std::int64_t runId) {
     for (const store::VariantRow& variant : take(reader.variants(runId))) scalesOf[variant.id] = variant.scales;
     for (const store::GenerationRow& row : take(reader.generations(runId))) {
         out["generations"].push_back({row.generation, row.best, row.mean, row.worst, row.stddev, row.diversity,
-                                      row.evaluations, row.populationJson});
+                                      row.evaluations, row.populationJson, row.frontSize,
+                                      row.hypervolume.value_or(-1.0)});
     }
     for (const store::CandidateRow& row : take(reader.candidates(runId))) {
         out["candidates"].push_back({row.generation, row.index, row.pointsJson, static_cast<int>(row.state),
                                      row.fitness, row.byPosition, row.reason, row.duplicateGeneration,
-                                     row.duplicateIndex, scalesOf[row.variantId]});
+                                     row.duplicateIndex, scalesOf[row.variantId], row.objectives});
     }
     std::vector<json> positions;
     for (const store::PositionRow& row : take(reader.positions(runId))) {

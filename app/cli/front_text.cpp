@@ -1,0 +1,51 @@
+// A Pareto front in words: what can be picked, and how.
+
+#include <fmt/format.h>
+
+#include "app/cli/output.h"
+#include "app/cli/result_text.h"
+
+namespace lpes::cli {
+
+using nlohmann::json;
+
+std::string frontText(const json& result) {
+    const json front = result.value("front", json::array());
+    if (front.empty()) return {};
+    std::vector<std::string> names, header{"#"};
+    for (const char* name : {"middle", "ends", "short"}) {
+        if (front.front().at("objectives").contains(name)) names.emplace_back(name);
+    }
+    for (const std::string& name : names) header.push_back(name == "short" ? "short-context perplexity" : name);
+    header.emplace_back("fitness");
+    for (const std::string& name : names) {
+        if (name != "short") header.push_back("held out: " + name);
+    }
+    for (const char* column : {"NLL against baseline", "p", ""}) header.emplace_back(column);
+    Table table(header);
+    for (const json& member : front) {
+        std::vector<std::string> cells{member.at("number").dump()};
+        for (const std::string& name : names) {
+            cells.push_back(formatNumber(name == "short" ? member.at("perplexity") : member.at("objectives").at(name),
+                                         name == "short" ? 3 : 4));
+        }
+        cells.push_back(formatNumber(member.at("fitness"), 4));
+        const json heldout = member.value("heldout", json());
+        const bool asked = heldout.is_object();
+        for (const std::string& name : names) {
+            if (name != "short") cells.push_back(asked ? formatNumber(heldout.at("objectives").at(name), 4) : "–");
+        }
+        cells.push_back(asked ? formatNumber(heldout.at("nll_difference"), 3) : "–");
+        cells.push_back(asked ? formatNumber(heldout.at("p_value"), 4) : "–");
+        cells.emplace_back(member.value("picked", false) ? "picked" : "");
+        table.add(std::move(cells));
+    }
+    return fmt::format("\nPareto front, {} of them; objectives on the search items, larger is better:\n{}",
+                       front.size(), table.text()) +
+           (result.value("state", "") == "finished"
+                ? fmt::format("Another one: lpes export run:{} --pick N --to json --out profile.json\n",
+                              result.at("run_id").dump())
+                : "");
+}
+
+}  // namespace lpes::cli

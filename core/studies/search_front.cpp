@@ -1,0 +1,107 @@
+#include "core/studies/search_front.h"
+
+#include <cmath>
+
+#include "core/studies/evaluation_summary.h"
+#include "core/studies/json_rows.h"
+#include "core/studies/search_recorder.h"
+
+namespace lpes::studies {
+
+namespace {
+
+using nlohmann::json;
+using search::Objective;
+using SplitResult = SearchFitness::SplitResult;
+
+json sideJson(const PreparedSearch& prepared, const SplitResult& split) {
+    const bool graded = prepared.reportPlan.graded();
+    return {{"positions", positionsJson(split.accuracy)},
+            {"items", split.accuracy.items},
+            {"skipped_too_long", split.accuracy.skippedTooLong},
+            {"mean_accuracy", split.accuracy.meanAccuracy},
+            {"gap", split.accuracy.gap},
+            {"bias", biasJson(prepared.bench.task, split.outcomes)},
+            {"groups", groupsJson(prepared.bench.task, split.outcomes, graded)},
+            {"lengths", lengthsJson(split.outcomes, graded)}};
+}
+
+json namedObjectives(const std::vector<Objective>& objectives, const std::vector<double>& values) {
+    json named = json::object();
+    for (std::size_t m = 0; m < objectives.size() && m < values.size(); ++m)
+        named[search::objectiveName(objectives[m])] = values[m];
+    return named;
+}
+
+json memberHeldout(const PreparedSearch& prepared, const FrontMember& member, const SplitResult& baseline) {
+    const analysis::Comparison comparison = analysis::compareOutcomes(
+        baseline.outcomes, member.report->outcomes, static_cast<int>(prepared.bench.task.positions.size()),
+        prepared.settings.search.seed);
+    json heldout = heldoutJson(prepared, baseline, *member.report, comparison);
+    heldout.erase("baseline");
+    const std::vector<Objective>& objectives = prepared.objectives.objectives();
+    // Short texts are no split of the items: what they say is said already.
+    const bool shorts = !objectives.empty() && objectives.back() == Objective::Short;
+    const double shortNll = shorts ? -member.record.evaluation.objectives.back() : 0.0;
+    heldout["objectives"] =
+        namedObjectives(objectives, prepared.objectives.values(member.report->byPosition, shortNll));
+    return heldout;
+}
+
+}  // namespace
+
+std::vector<search::CandidateRecord> finalistsOf(const search::SearchOutcome& outcome,
+                                                 const SearchRunSettings& settings) {
+    if (settings.search.objectives.empty()) return search::bestDistinct(outcome, settings.finalists);
+    return search::spreadOf(search::paretoFront(outcome), settings.finalists);
+}
+
+json heldoutJson(const PreparedSearch& prepared, const SplitResult& baseline, const SplitResult& best,
+                 const analysis::Comparison& comparison) {
+    return {{"baseline", sideJson(prepared, baseline)},
+            {"best", sideJson(prepared, best)},
+            {"p_value", comparison.nll.pValue},
+            {"nll_difference", comparison.nll.meanDifference},
+            {"nll_difference_low", comparison.nll.interval.low},
+            {"nll_difference_high", comparison.nll.interval.high},
+            {"mcnemar_p_by_position", comparison.mcnemarByPosition},
+            {"better", comparison.better},
+            {"verdict", comparison.verdict}};
+}
+
+std::span<const curve::ControlPoint> pointsOf(const search::Candidate& candidate, int groups, int group) {
+    const std::size_t size = candidate.points.size() / static_cast<std::size_t>(groups);
+    return std::span(candidate.points).subspan(static_cast<std::size_t>(group) * size, size);
+}
+
+json candidateJson(const search::CandidateRecord& record, double fitness, const curve::ScaleGroups& groups) {
+    const search::Candidate& candidate = record.candidate;
+    json points = json::array();
+    for (int group = 0; group < groups.count(); ++group)
+        points.push_back(pointsJson(pointsOf(candidate, groups.count(), group)));
+    return {{"fitness", fitness},
+            {"generation", candidate.generation},
+            {"index", candidate.index},
+            {"scales",
+             groups.perLayer() ? json(candidate.scales) : json(curve::layerRows(candidate.scales, groups.count()))},
+            {"control_points", groups.perLayer() ? points.front() : points}};
+}
+
+json frontJson(const PreparedSearch& prepared, const std::vector<FrontMember>& front, const SplitResult* baseline) {
+    json out = json::array();
+    for (const FrontMember& member : front) {
+        const search::Evaluation& evaluation = member.record.evaluation;
+        json one = candidateJson(member.record, evaluation.fitness, prepared.settings.search.groups);
+        one["number"] = out.size() + 1;
+        one["by_position"] = evaluation.byPosition;
+        one["objectives"] = namedObjectives(prepared.objectives.objectives(), evaluation.objectives);
+        const auto shorts = one["objectives"].find(search::objectiveName(Objective::Short));
+        one["perplexity"] = shorts == one["objectives"].end() ? json() : json(std::exp(-shorts->get<double>()));
+        one["picked"] = member.picked;
+        one["heldout"] = baseline && member.report ? memberHeldout(prepared, member, *baseline) : json();
+        out.push_back(std::move(one));
+    }
+    return out;
+}
+
+}  // namespace lpes::studies

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "core/studies/search_fitness.h"
+#include "core/studies/search_setup.h"
+
+// Private to core/studies: what a search says of its winner on held-out items, and of a Pareto front.
+namespace lpes::studies {
+
+/// Candidates that are scored again on the selection split, best first: the best distinct ones; with several objectives
+/// a part of the front that covers it, the best fitness among them.
+[[nodiscard]] std::vector<search::CandidateRecord> finalistsOf(const search::SearchOutcome& outcome,
+                                                               const SearchRunSettings& settings);
+
+/// {"baseline", "best": positions, bias, groups, lengths of each, "p_value", "nll_difference", …, "verdict"}.
+[[nodiscard]] nlohmann::json heldoutJson(const PreparedSearch& prepared, const SearchFitness::SplitResult& baseline,
+                                         const SearchFitness::SplitResult& best,
+                                         const analysis::Comparison& comparison);
+
+/// Scales and control points as a profile has them: by layer, or a row for each layer and a list for each group.
+[[nodiscard]] nlohmann::json candidateJson(const search::CandidateRecord& record, double fitness,
+                                           const curve::ScaleGroups& groups);
+/// The control points of one group's curve.
+[[nodiscard]] std::span<const curve::ControlPoint> pointsOf(const search::Candidate& candidate, int groups, int group);
+
+struct FrontMember {
+    search::CandidateRecord record;
+    bool picked = false;                               ///< the one that the run's profile is made of
+    std::optional<SearchFitness::SplitResult> report;  ///< unless it was not asked the report's items
+};
+/// [{"number" (from 1), candidateJson, "by_position", "objectives": {"middle": …}, "perplexity" (of short texts, or
+/// null), "picked", "heldout": null or heldoutJson without its baseline, with "objectives"}…].
+[[nodiscard]] nlohmann::json frontJson(const PreparedSearch& prepared, const std::vector<FrontMember>& front,
+                                       const SearchFitness::SplitResult* baseline);
+
+}  // namespace lpes::studies

@@ -1,0 +1,55 @@
+#include "tests/app/run_fixture.h"
+
+namespace lpes::test {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+
+class FrontVerbs : public RunVerbs {
+  protected:
+    [[nodiscard]] Finished pick(const std::string& what, const std::string& number) const {
+        return run(
+            {"export", what, "--pick", number, "--to", "json", "--out", file("picked.json"), "--db", database()});
+    }
+};
+
+TEST_F(FrontVerbs, ASearchWithObjectivesPrintsItsFrontAndExportPicksFromIt) {
+    std::vector<std::string> arguments = search({"--objectives", "ends,middle"});
+    std::erase(arguments, "--json");
+    const Finished done = run(arguments);
+    ASSERT_EQ(done.code, 0) << done.err;
+    EXPECT_THAT(done.out, AllOf(HasSubstr("Pareto front"), HasSubstr("hypervolume"), HasSubstr("held out: middle"),
+                                HasSubstr("picked"), HasSubstr("--pick N")));
+    const json result = run({"db", "show", "last", "--db", database(), "--json"}).json()["result"];
+    const json& front = result["front"];
+    ASSERT_FALSE(front.empty());
+    EXPECT_EQ(result["settings"]["objectives"]["value"], "middle,ends");
+    for (const json& member : front) {
+        const Finished picked = pick("run:last", member["number"].dump());
+        ASSERT_EQ(picked.code, 0) << picked.err;
+        EXPECT_EQ(json::parse(readBytes(file("picked.json")))["scales"], member["scales"]);
+    }
+    const Finished beyond = pick("run:last", std::to_string(front.size() + 1));
+    EXPECT_EQ(beyond.code, 2);
+    EXPECT_THAT(beyond.err, HasSubstr("is no member of the front"));
+    const Finished ofFile = pick(file("picked.json"), "1");
+    EXPECT_EQ(ofFile.code, 2);
+    EXPECT_THAT(ofFile.err, HasSubstr("name run:N"));
+}
+
+TEST_F(FrontVerbs, WhatDoesNotGoWithObjectivesIsRefusedByName) {
+    const Finished racing = run(search({"--objectives", "middle,ends", "--racing", "0.05"}));
+    EXPECT_EQ(racing.code, 2);
+    EXPECT_THAT(racing.err, AllOf(HasSubstr("--racing"), HasSubstr("--objectives")));
+    const Finished one = run(search({"--objectives", "middle"}));
+    EXPECT_EQ(one.code, 2);
+    EXPECT_THAT(one.err, HasSubstr("fewer than two"));
+    const Finished none = run(search({"--guardrail", "0", "--guardrail-limit", "5"}));
+    EXPECT_EQ(none.code, 2);
+    EXPECT_THAT(none.err, HasSubstr("--guardrail-limit"));
+}
+
+}  // namespace
+}  // namespace lpes::test
