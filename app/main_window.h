@@ -144,7 +144,9 @@ class MainWindow : public QMainWindow {
     void searchFinished(qint64 runId, const nlohmann::json& result);
     /// With the stored profile of the run that is selected; says why when there is none.
     void withRunProfile(qint64 runId, const std::function<void(const exporters::Profile&)>& use);
-    void takeRunProfile(qint64 runId, const exporters::Profile& profile);
+    /// `name`: what the editor calls it; empty: the best of its run.
+    void takeRunProfile(qint64 runId, const exporters::Profile& profile, const QString& name = {});
+    void takeFrontMember(qint64 number);  ///< of the run that is shown
     void exportRunProfile(qint64 runId, const exporters::Profile& profile);
     void profileWritten(const QString& file);
     void showGhosts();

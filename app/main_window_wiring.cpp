@@ -18,6 +18,7 @@
 #include "app/pages/edit_page.h"
 #include "app/pages/search_page.h"
 #include "app/presenters.h"
+#include "core/studies/front_query.h"
 #include "widgets/common/message_bar.h"
 #include "widgets/curve_editor/curve_editor.h"
 #include "widgets/curve_editor/point_panel.h"
@@ -240,6 +241,7 @@ void MainWindow::wireStore() {
         showGhosts();
     });
     connect(m_stores.get(), &StoreController::snapshotShown, this, &MainWindow::showGhosts);
+    connect(&m_searchPage->pane(kParetoPlot), &widgets::PlotPane::memberPicked, this, &MainWindow::takeFrontMember);
     connect(m_stores.get(), &StoreController::failed, this, [this](const Error& error) { complain(textOf(error)); });
     connect(m_runList, &widgets::RunList::runSelected, this, [this](qint64 run) {
         // Only what the user chose, not what was selected for him.
@@ -282,9 +284,17 @@ void MainWindow::withRunProfile(qint64 run, const std::function<void(const expor
     use(profile->profile);
 }
 
-void MainWindow::takeRunProfile(qint64 run, const exporters::Profile& profile) {
+void MainWindow::takeFrontMember(qint64 number) {
+    const auto detail = m_stores->detail();
+    if (!detail) return;
+    const auto profile = studies::profileOfFront(detail->run, detail->profileJson, number);
+    if (!profile) return complain(textOf(profile.error()));
+    takeRunProfile(detail->run.id, *profile, tr("number %1 of the front of run %2").arg(number).arg(detail->run.id));
+}
+
+void MainWindow::takeRunProfile(qint64 run, const exporters::Profile& profile, const QString& name) {
     if (!m_document.hasModel()) return complain(tr("Open the model of run %1 first").arg(run));
-    auto taken = m_document.takeProfile(profile, tr("best of run %1").arg(run));
+    auto taken = m_document.takeProfile(profile, name.isEmpty() ? tr("best of run %1").arg(run) : name);
     if (!taken) return complain(textOf(taken.error()));
     for (const std::string& warning : *taken) warn(QString::fromStdString(warning));
     setWorkspace(Edit);

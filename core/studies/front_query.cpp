@@ -42,23 +42,25 @@ void becomes(exporters::Profile& profile, const json& member, std::size_t member
 
 }  // namespace
 
-Result<exporters::Profile> profileOfFront(store::StoreReader& store, const store::RunRow& run, int number) {
-    const json result = parseObject(run.resultJson);
-    const json front = result.value("front", json::array());
+Result<exporters::Profile> profileOfFront(store::StoreReader& store, const store::RunRow& run, std::int64_t number) {
     const auto profiles = store.profiles(run.id);
     if (!profiles) return fail(profiles.error());
-    if (front.empty() || profiles->empty()) {
+    return profileOfFront(run, profiles->empty() ? std::string() : profiles->back().json, number);
+}
+
+Result<exporters::Profile> profileOfFront(const store::RunRow& run, const std::string& profileJson,
+                                          std::int64_t number) {
+    const json front = parseObject(run.resultJson).value("front", json::array());
+    if (front.empty() || profileJson.empty()) {
         return fail(
             ErrorCode::Usage,
             fmt::format("run {} has no front to pick from; a finished search with --objectives has one", run.id));
     }
     if (number < 1 || static_cast<std::size_t>(number) > front.size()) {
-        return fail(ErrorCode::Usage,
-                    fmt::format("--pick {} is no member of the front of run {}; give a number from 1 to "
-                                "{}",
-                                number, run.id, front.size()));
+        return fail(ErrorCode::Usage, fmt::format("{} is no member of the front of run {}; pick a number from 1 to {}",
+                                                  number, run.id, front.size()));
     }
-    auto loaded = exporters::profileFromJson(profiles->back().json, fmt::format("profile of run {}", run.id));
+    auto loaded = exporters::profileFromJson(profileJson, fmt::format("profile of run {}", run.id));
     if (!loaded) return fail(loaded.error());
     try {
         becomes(loaded->profile, front[static_cast<std::size_t>(number - 1)], front.size());

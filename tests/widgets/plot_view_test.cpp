@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 
 #include <QMouseEvent>
+#include <QSignalSpy>
+#include <QTest>
+#include <cmath>
 #include <set>
 
 #include "tests/widgets/sample_plots.h"
@@ -81,6 +84,29 @@ TEST(PlotView, ReadsTheNearestDatum) {
     EXPECT_THAT(view->readoutAt(layer12 + QPointF(2, 1)).toStdString(),
                 testing::HasSubstr("baseline: layer 12 · s = 1 · positions ÷ 1"));
     EXPECT_TRUE(view->readoutAt(QPointF(3, 3)).isEmpty());
+}
+
+TEST(PlotView, AClickOnAMemberOfAFrontPicksItAndADragDoesNot) {
+    const auto plot = lpes::test::paretoPlot();
+    const auto view = makePlot(plot, Theme::light());
+    view->resize(700, 520);
+    view->show();
+    view->grab();
+    QSignalSpy picked(view.get(), &lpes::widgets::PlotView::memberPicked);
+    const QCPAxisRect* panel = view->axisRect(0);
+    const auto pixelOf = [&](const lpes::analysis::ParetoPlot::Member& member) {
+        return QPoint(static_cast<int>(std::lround(panel->axis(QCPAxis::atBottom)->coordToPixel(member.x))),
+                      static_cast<int>(std::lround(panel->axis(QCPAxis::atLeft)->coordToPixel(member.y))));
+    };
+    const auto& last = plot.members[36];  // at the end of the front, where no other is near
+    ASSERT_EQ(last.number, 10);
+    QTest::mouseClick(view.get(), Qt::LeftButton, Qt::NoModifier, pixelOf(last));
+    ASSERT_EQ(picked.count(), 1);
+    EXPECT_EQ(picked[0][0].toLongLong(), 10);
+    QTest::mousePress(view.get(), Qt::LeftButton, Qt::NoModifier, pixelOf(last) + QPoint(-40, 0));
+    QTest::mouseRelease(view.get(), Qt::LeftButton, Qt::NoModifier, pixelOf(last));
+    QTest::mouseClick(view.get(), Qt::LeftButton, Qt::NoModifier, QPoint(3, 3));
+    EXPECT_EQ(picked.count(), 1) << "neither a drag nor a click beside picks";
 }
 
 TEST(PlotView, DoubleClickResetsTheZoom) {

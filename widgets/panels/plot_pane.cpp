@@ -78,6 +78,7 @@ PlotPane::PlotPane(const QString& name, const Theme& theme, QWidget* parent)
     m_freshness->setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
     m_view = new PlotView(analysis::CurvePlot{}, theme, m_plotPage);
     m_view->setAccessibleName(name);
+    connect(m_view, &PlotView::memberPicked, this, &PlotPane::memberPicked);
     m_message = plainLabel(this);
     m_message->setWordWrap(true);
     m_message->setAlignment(Qt::AlignCenter);

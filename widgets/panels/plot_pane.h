@@ -49,6 +49,7 @@ class PlotPane : public QWidget {
 
   Q_SIGNALS:
     void exportRequested();
+    void memberPicked(qint64 number);  ///< PlotView::memberPicked
 
   protected:
     void contextMenuEvent(QContextMenuEvent* event) override;

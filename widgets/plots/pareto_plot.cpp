@@ -27,6 +27,7 @@ QString readoutOf(const ParetoPlot& data, const ParetoPlot::Member& member) {
     words +=
         QString(QStringLiteral(" · ") % shortNumber(member.y, 4) % QStringLiteral(" over ") % shortNumber(member.x, 4));
     if (!data.colorLabel.empty()) words += QString(QStringLiteral(" · colour ") % shortNumber(member.color, 4));
+    if (member.number > 0) words += QStringLiteral(" · a click takes it into the editor");
     return words;
 }
 
@@ -72,7 +73,7 @@ void drawMembers(PlotBuilder& build, QCPAxisRect* panel, const ParetoPlot& data,
         (member.number > 0 ? members : dominated)[place].emplace_back(member.x, member.y);
         if (member.picked) picked.emplace_back(member.x, member.y);
         if (member.baseline) baseline.emplace_back(member.x, member.y);
-        build.readout(panel, member.x, member.y, readoutOf(data, member));
+        build.readout(panel, member.x, member.y, readoutOf(data, member), member.number);
     }
     for (int place = 0; place < kClasses; ++place) {
         QColor color = colors.third() ? colors.color(place) : theme.text;

@@ -341,9 +341,9 @@ void PlotBuilder::shadeBeyond(QCPAxisRect* panel, double y, bool upwards, const 
     item->setAntialiased(false);
 }
 
-void PlotBuilder::readout(QCPAxisRect* panel, double x, double y, const QString& words) {
+void PlotBuilder::readout(QCPAxisRect* panel, double x, double y, const QString& words, qint64 member) {
     if (!std::isfinite(x) || !std::isfinite(y)) return;
-    m_readouts.push_back({panel->axis(QCPAxis::atBottom), panel->axis(QCPAxis::atLeft), x, y, words});
+    m_readouts.push_back({panel->axis(QCPAxis::atBottom), panel->axis(QCPAxis::atLeft), x, y, words, false, member});
 }
 
 void PlotBuilder::labelReadout(QCPAxisRect* panel, double y, const QString& words) {

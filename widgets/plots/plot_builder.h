@@ -37,6 +37,7 @@ struct Readout {
     double x, y;
     QString text;
     bool atLabel = false;  ///< x means nothing: anywhere left of the panel
+    qint64 member = 0;     ///< number that a click on the datum picks; 0: it picks nothing
 };
 
 /// Puts panels, lines and legend entries of one theme into a plot. Values that are not finite are left out (a gap in a
@@ -98,7 +99,8 @@ class PlotBuilder {
     void vertical(QCPAxisRect* panel, double x, const QPen& pen, const QString& layer);
     /// Shades from y to the upper (or lower) end of the panel.
     void shadeBeyond(QCPAxisRect* panel, double y, bool upwards, const QColor& color);
-    void readout(QCPAxisRect* panel, double x, double y, const QString& text);
+    /// `member`: what a click on the datum picks (PlotView::memberPicked); 0: nothing.
+    void readout(QCPAxisRect* panel, double x, double y, const QString& text, qint64 member = 0);
     /// The whole of a tick label that was cut.
     void labelReadout(QCPAxisRect* panel, double y, const QString& text);
 

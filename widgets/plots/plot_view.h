@@ -37,6 +37,10 @@ class PlotView : public QCustomPlot {
     /// The nearest datum within 14 px as words ("layer 12 · s = 1.35"); empty when there is none.
     [[nodiscard]] QString readoutAt(const QPointF& pixel) const;
 
+  Q_SIGNALS:
+    /// A click, which is no drag, on a datum that can be picked: a member of a Pareto front, by its number.
+    void memberPicked(qint64 number);
+
   protected:
     void resizeEvent(QResizeEvent* event) override;
     void paintEvent(QPaintEvent* event) override;
@@ -55,6 +59,7 @@ class PlotView : public QCustomPlot {
         QCPAxis::ScaleType scale;
         QCPRange range;
     };
+    [[nodiscard]] const Readout* nearestTo(const QPointF& pixel) const;
     void rebuild(int width, int height);
     void refresh(bool keepZoom);
     void endDrag();
@@ -77,6 +82,7 @@ class PlotView : public QCustomPlot {
     int m_bodyHeight = 0;
     int m_builtWidth = 0, m_builtHeight = 0;
     bool m_faded = false, m_dragging = false;
+    QPointF m_pressedAt;
     enum class Waiting { Nothing, Redraw, RedrawKeepingZoom } m_waiting = Waiting::Nothing;
 };
 

@@ -10,7 +10,7 @@
 
 namespace lpes::widgets {
 
-QString PlotView::readoutAt(const QPointF& pixel) const {
+const Readout* PlotView::nearestTo(const QPointF& pixel) const {
     constexpr double kReach = 14.0;
     const Readout* nearest = nullptr;
     double best = kReach;
@@ -25,6 +25,11 @@ QString PlotView::readoutAt(const QPointF& pixel) const {
             nearest = &readout;
         }
     }
+    return nearest;
+}
+
+QString PlotView::readoutAt(const QPointF& pixel) const {
+    const Readout* nearest = nearestTo(pixel);
     return nearest ? nearest->text : QString();
 }
 
@@ -52,12 +57,20 @@ void PlotView::paintEvent(QPaintEvent* event) {
 
 void PlotView::mousePressEvent(QMouseEvent* event) {
     m_dragging = event->button() == Qt::LeftButton;
+    m_pressedAt = event->position();
     QCustomPlot::mousePressEvent(event);
 }
 
 void PlotView::mouseReleaseEvent(QMouseEvent* event) {
+    // Asked before anything may be drawn anew, told when all is done: whoever picks may change what is shown.
+    constexpr double kStill = 4.0;
+    const QPointF moved = event->position() - m_pressedAt;
+    const bool click = m_dragging && event->button() == Qt::LeftButton && std::hypot(moved.x(), moved.y()) < kStill;
+    const Readout* nearest = click ? nearestTo(event->position()) : nullptr;
+    const qint64 member = nearest ? nearest->member : 0;
     QCustomPlot::mouseReleaseEvent(event);
     if (event->buttons() == Qt::NoButton) endDrag();
+    if (member > 0) Q_EMIT memberPicked(member);
 }
 
 void PlotView::hideEvent(QHideEvent* event) {
