@@ -54,7 +54,9 @@ class Colors {
     }
 
   private:
-    [[nodiscard]] QCPRange range() const { return m_extent.padded(0.0); }
+    [[nodiscard]] QCPRange range() const {
+        return m_extent.high > m_extent.low ? QCPRange(m_extent.low, m_extent.high) : m_extent.padded(0.0);
+    }
 
     QCPColorGradient m_gradient;
     Extent m_extent;
