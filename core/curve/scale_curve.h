@@ -18,8 +18,8 @@ struct ControlPoint {
 
 /// Bezier: one curve of degree points−1. Linear: straight between points. Monotone: through the points with a
 /// continuous slope, rising and falling only where they do (monotone_cubic.h). Step: the value of the last point at or
-/// before the depth. Free: one point per layer, x = h/(L−1); straight between layers. Where points of a Linear, Monotone
-/// or Step curve share an x, the later one holds from that depth on.
+/// before the depth. Free: one point per layer, x = h/(L−1); straight between layers. Where points of a Linear,
+/// Monotone or Step curve share an x, the later one holds from that depth on.
 enum class CurveKind { Bezier, Linear, Monotone, Step, Free };
 inline constexpr std::array kCurveKinds{CurveKind::Bezier, CurveKind::Linear, CurveKind::Monotone, CurveKind::Step,
                                         CurveKind::Free};

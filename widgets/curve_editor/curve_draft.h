@@ -20,7 +20,8 @@ struct CurveDraft {
 [[nodiscard]] std::vector<double> decodedScales(const CurveDraft& draft, int numLayers);
 
 /// The same curve with one more control point: degree elevation for Bézier (exact to rounding), a point on the curve in
-/// the middle of the longest gap for the others (a Monotone curve then bends a little otherwise beside it). Nothing for Free, or when kMaxBezierPoints are reached.
+/// the middle of the longest gap for the others (a Monotone curve then bends a little otherwise beside it). Nothing for
+/// Free, or when kMaxBezierPoints are reached.
 [[nodiscard]] std::optional<CurveDraft> withPointAdded(const CurveDraft& draft);
 /// Without point `index`. Nothing for an end point, for Free, or when only kMinPoints are left.
 [[nodiscard]] std::optional<CurveDraft> withPointRemoved(const CurveDraft& draft, int index);
