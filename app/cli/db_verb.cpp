@@ -1,6 +1,11 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
 
 #include "app/cli/options.h"
 #include "app/cli/output.h"
@@ -20,6 +25,8 @@ struct DbVerb {
     OutputOptions output;
     std::filesystem::path database;
     std::string runName;
+    std::vector<std::string> files;
+    std::filesystem::path out;
 
     Result<int> list() {
         if (auto set = flags.apply(); !set) return fail(set.error());
@@ -62,6 +69,73 @@ struct DbVerb {
         if (auto printed = printAnswer(output, *described, text); !printed) return fail(printed.error());
         return 0;
     }
+
+    Result<int> extract() {
+        if (auto set = flags.apply(); !set) return fail(set.error());
+        if (out.empty()) return fail(ErrorCode::Usage, "--out is missing; name the file that the run is written to");
+        auto reader = store::StoreReader::open(database);
+        if (!reader) return fail(reader.error());
+        auto run = studies::findRun(**reader, runName);
+        if (!run) return fail(run.error());
+        if (auto written = store::extractRun(database, run->id, out); !written) return fail(written.error());
+        const json answer{{"run_id", run->id}, {"file", out.string()}};
+        const std::string text = fmt::format("Run {} is in {}; 'lpes db merge' reads it\n", run->id, out.string());
+        if (auto printed = printAnswer(output, answer, text); !printed) return fail(printed.error());
+        return 0;
+    }
+
+    /// Files one after the other: those before one that is refused are merged, and told.
+    Result<int> merge() {
+        if (auto set = flags.apply(); !set) return fail(set.error());
+        for (const std::string& file : files) {
+            // Looked at before the data base is opened for writing: a misspelt name must not create one.
+            std::error_code missing;
+            if (!std::filesystem::exists(file, missing)) {
+                return fail(ErrorCode::BadInput, fmt::format("there is no data base '{}'; check the path", file));
+            }
+        }
+        auto store = store::StoreWriter::open(database, {"lpes db merge"});
+        if (!store) return fail(store.error());
+        json rows = json::array();
+        Table table({"file", "run", "here", "kind", "change", "what"});
+        std::optional<Error> refused;
+        for (const std::string& file : files) {
+            auto merged = (*store)->merge(file);
+            if (!merged) {
+                refused = merged.error();
+                break;
+            }
+            for (const store::MergedRun& run : *merged) {
+                const char* change = changeName(run.change);
+                rows.push_back({{"file", file},
+                                {"from", run.from},
+                                {"run_id", run.to},
+                                {"kind", run.kind},
+                                {"label", run.label},
+                                {"change", change},
+                                {"ended", run.ended}});
+                table.add({file, fmt::format("{}", run.from), fmt::format("{}", run.to), run.kind,
+                           run.ended ? change : fmt::format("{}, not ended yet", change), run.label});
+            }
+        }
+        const std::string text = rows.empty() ? std::string("No runs were merged\n") : table.text();
+        auto printed = printAnswer(output, {{"database", database.string()}, {"runs", std::move(rows)}}, text);
+        if (refused) return fail(*refused);
+        if (!printed) return fail(printed.error());
+        return 0;
+    }
+
+    static const char* changeName(store::MergedRun::Change change) {
+        switch (change) {
+            case store::MergedRun::Change::Added:
+                return "added";
+            case store::MergedRun::Change::Updated:
+                return "updated";
+            case store::MergedRun::Change::Unchanged:
+                return "unchanged";
+        }
+        return "";
+    }
 };
 
 /// Parts of the design that this version does not have.
@@ -78,9 +152,9 @@ void addLater(CLI::App& db, Action& action, const std::string& name) {
 }  // namespace
 
 void addDbVerb(CLI::App& app, Action& action) {
-    CLI::App* db = app.add_subcommand("db", "Look into the data base");
+    CLI::App* db = app.add_subcommand("db", "Look into the data base, carry runs from one to another");
     db->require_subcommand(1);
-    db->footer("\nNot in this version: check, backup, export, merge, vacuum.");
+    db->footer("\nNot in this version: check, backup, export, vacuum.");
 
     CLI::App* listVerb = db->add_subcommand("list", "All runs, newest first");
     auto list = std::make_shared<DbVerb>(*listVerb);
@@ -95,7 +169,26 @@ void addDbVerb(CLI::App& app, Action& action) {
     addJsonOption(*showVerb, show->output);
     showVerb->callback([show, &action] { action = [show] { return show->show(); }; });
 
-    for (const char* name : {"check", "backup", "export", "merge", "vacuum"}) addLater(*db, action, name);
+    CLI::App* extractVerb = db->add_subcommand(
+        "extract", "Write one run into a data base of its own, a suite or a study with its parts; also while it runs");
+    auto extract = std::make_shared<DbVerb>(*extractVerb);
+    extract->flags.add("RUN", "", "Number of the run, or last", toText(extract->runName))->required();
+    extract->flags.add("--out", "FILE", "File to write; it must not exist", toPath(extract->out));
+    addDatabaseOption(extract->flags, extract->database);
+    addJsonOption(*extractVerb, extract->output);
+    extractVerb->callback([extract, &action] { action = [extract] { return extract->extract(); }; });
+
+    CLI::App* mergeVerb = db->add_subcommand(
+        "merge", "Copy every run of other data bases into this one; what is here already is brought up to date");
+    auto merge = std::make_shared<DbVerb>(*mergeVerb);
+    mergeVerb->add_option("FILE", merge->files, "Data bases to read; they are left as they are")
+        ->required()
+        ->type_name("");
+    addDatabaseOption(merge->flags, merge->database);
+    addJsonOption(*mergeVerb, merge->output);
+    mergeVerb->callback([merge, &action] { action = [merge] { return merge->merge(); }; });
+
+    for (const char* name : {"check", "backup", "export", "vacuum"}) addLater(*db, action, name);
 }
 
 }  // namespace lpes::cli

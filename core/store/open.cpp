@@ -81,7 +81,7 @@ Surroundings realSurroundings() {
     return surroundings;
 }
 
-Result<std::unique_ptr<StoreReader>> openReader(const std::filesystem::path& path, const Surroundings& surroundings) {
+Result<ExistingFile> openExisting(const std::filesystem::path& path, int newestVersion) {
     const Result<std::filesystem::path> resolved = resolvedDatabasePath(path);
     if (!resolved) return fail(resolved.error());
     const std::string file = resolved->string();
@@ -103,17 +103,24 @@ Result<std::unique_ptr<StoreReader>> openReader(const std::filesystem::path& pat
                                 "with --db",
                                 file));
     }
+    if (Result<void> known = checkIdentity(**connection, *identity, newestVersion); !known) return fail(known.error());
+    return ExistingFile{std::move(*connection), identity->version};
+}
+
+Result<std::unique_ptr<StoreReader>> openReader(const std::filesystem::path& path, const Surroundings& surroundings) {
     const int newest = surroundings.migrations.back().to;
-    if (Result<void> known = checkIdentity(**connection, *identity, newest); !known) return fail(known.error());
-    if (identity->version < newest) {
+    Result<ExistingFile> existing = openExisting(path, newest);
+    if (!existing) return fail(existing.error());
+    const std::filesystem::path file = existing->connection->path();
+    if (existing->version < newest) {
         return fail(
             ErrorCode::Database,
             fmt::format("the data base '{}' has the older schema version {} (this program reads {}); any command "
                         "that writes to it brings it up to date, after a backup",
-                        file, identity->version, newest));
+                        file.string(), existing->version, newest));
     }
-    return std::make_unique<SqlReader>(std::move(*connection),
-                                       [database = *resolved] { return WriterLock::held(database); });
+    return std::make_unique<SqlReader>(std::move(existing->connection),
+                                       [database = file] { return WriterLock::held(database); });
 }
 
 Result<std::unique_ptr<StoreWriter>> openWriter(const std::filesystem::path& path, const StoreWriter::Options& options,

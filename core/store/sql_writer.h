@@ -44,6 +44,7 @@ class SqlWriter final : public StoreWriter {
     Result<void> recordAttention(std::int64_t runId, std::span<const AttentionRow> rows) override;
     Result<void> recordDeviations(std::int64_t runId, std::span<const DeviationRow> rows) override;
     Result<std::int64_t> saveProfile(std::int64_t runId, const std::string& profileJson) override;
+    Result<std::vector<MergedRun>> merge(const std::filesystem::path& other) override;
 
   private:
     /// One transaction under the mutex.

@@ -4,7 +4,10 @@
 #include <exception>
 
 #include "core/base/files.h"
+#include "core/store/file_system.h"
 #include "core/store/open.h"
+#include "core/store/snapshot.h"
+#include "core/store/writer_lock.h"
 
 namespace lpes::store {
 
@@ -26,6 +29,18 @@ std::filesystem::path defaultDatabasePath() {
     const char* named = std::getenv("LPES_DB");
     if (named != nullptr && *named != '\0') return named;
     return userDataFolder() / "lpes.db";
+}
+
+Result<bool> isBeingWritten(const std::filesystem::path& path) {
+    return contained(path, [&]() -> Result<bool> {
+        const Result<std::filesystem::path> resolved = resolvedDatabasePath(path);
+        if (!resolved) return fail(resolved.error());
+        return WriterLock::held(*resolved);
+    });
+}
+
+Result<void> extractRun(const std::filesystem::path& database, std::int64_t runId, const std::filesystem::path& file) {
+    return contained(database, [&] { return extract(database, runId, file); });
 }
 
 Result<std::unique_ptr<StoreReader>> StoreReader::open(const std::filesystem::path& path) {

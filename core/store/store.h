@@ -19,6 +19,25 @@ inline constexpr int kApplicationId = 0x4C504553;  ///< PRAGMA application_id: "
 /// $LPES_DB, else userDataFolder()/lpes.db.
 [[nodiscard]] std::filesystem::path defaultDatabasePath();
 
+/// Whether a process holds the data base for writing. Database error when that cannot be found out.
+[[nodiscard]] Result<bool> isBeingWritten(const std::filesystem::path& path);
+
+/// A run that was copied from one data base into another.
+struct MergedRun {
+    enum class Change { Added, Updated, Unchanged };
+    std::int64_t from = 0, to = 0;  ///< its number in the other data base and in this one
+    Change change = Change::Added;
+    bool ended = true;  ///< false: it was running or paused when it was copied
+    std::string kind, label;
+};
+
+/// Writes one run of a data base into a file of its own, a data base again: a run that is a suite or a study with its
+/// parts. The snapshot is consistent while somebody writes; the file appears when it is complete.
+/// Usage when there is no such run, or when the file exists; Database error as StoreReader::open (an older schema is
+/// accepted) or when the file cannot be written. Leaves the data base as it is.
+[[nodiscard]] Result<void> extractRun(const std::filesystem::path& database, std::int64_t runId,
+                                      const std::filesystem::path& file);
+
 /// Reads a data base; never writes, needs no lock, and works while another process writes. Set-based queries.
 /// thread-compatible: one connection, one owner at a time (open another one per thread).
 ///
@@ -111,6 +130,15 @@ class StoreWriter {
     [[nodiscard]] virtual Result<void> recordAttention(std::int64_t runId, std::span<const AttentionRow> rows) = 0;
     [[nodiscard]] virtual Result<void> recordDeviations(std::int64_t runId, std::span<const DeviationRow> rows) = 0;
     [[nodiscard]] virtual Result<std::int64_t> saveProfile(std::int64_t runId, const std::string& profileJson) = 0;
+
+    /// Copies every run of another data base into this one, all or none. Runs get numbers of this data base, also where
+    /// their settings, results and profiles name one; models and data sets that are known are shared. A run that is
+    /// here already (FORMAT.md says what makes two runs one) is brought up to date and never doubled: rows of both are
+    /// kept, and where both have a row, that of the later sign of life counts. A run that had not ended is stored as
+    /// interrupted, for nobody here works on it. The other file is read as it is at one moment, whoever writes to it,
+    /// may have an older schema, and is left alone; a copy of it stands beside this data base meanwhile.
+    /// Usage when it is this data base; Database error as StoreReader::open, or when either disk refuses.
+    [[nodiscard]] virtual Result<std::vector<MergedRun>> merge(const std::filesystem::path& other) = 0;
 };
 
 }  // namespace lpes::store

@@ -83,7 +83,7 @@ TEST(CommandLine, VerbsThatThisVersionLacksAreRefusedByName) {
         EXPECT_EQ(done.code, 4) << verb;
         EXPECT_THAT(done.err, HasSubstr(std::string("'") + verb + "' is not available in this version"));
     }
-    for (const char* part : {"check", "backup", "export", "merge", "vacuum"}) {
+    for (const char* part : {"check", "backup", "export", "vacuum"}) {
         const Finished done = run({"db", part, "--out", "x"});
         EXPECT_EQ(done.code, 4) << part;
         EXPECT_THAT(done.err, HasSubstr(std::string("'db ") + part + "' is not available in this version"));

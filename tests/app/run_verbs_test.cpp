@@ -144,6 +144,29 @@ TEST_F(RunVerbs, DbListsAndShowsRuns) {
     EXPECT_THAT(run({"db", "list", "--db", database()}).out, HasSubstr("finished"));
 }
 
+TEST_F(RunVerbs, ARunIsCarriedFromOneDataBaseToAnother) {
+    ASSERT_EQ(run(task("eval", {"--limit", "2"})).code, 0);
+    const Finished extracted = run({"db", "extract", "last", "--out", file("one.db"), "--db", database(), "--json"});
+    ASSERT_EQ(extracted.code, 0) << extracted.err;
+    EXPECT_EQ(extracted.json()["run_id"], 1);
+    const std::string home = file("home.db");
+    const Finished merged = run({"db", "merge", file("one.db"), "--db", home, "--json"});
+    ASSERT_EQ(merged.code, 0) << merged.err;
+    EXPECT_EQ(merged.json()["runs"][0]["change"], "added");
+    const json again = run({"db", "merge", file("one.db"), database(), "--db", home, "--json"}).json();
+    EXPECT_EQ(again["runs"].size(), 2u);
+    EXPECT_EQ(again["runs"][1]["change"], "unchanged");
+    EXPECT_EQ(run({"db", "show", "1", "--db", home, "--json"}).json()["result"],
+              run({"db", "show", "1", "--db", database(), "--json"}).json()["result"]);
+
+    EXPECT_EQ(run({"db", "extract", "last", "--out", file("one.db"), "--db", database()}).code, 2);
+    EXPECT_EQ(run({"db", "extract", "last", "--db", database()}).code, 2);
+    const Finished missing = run({"db", "merge", file("none.db"), "--db", file("new.db")});
+    EXPECT_EQ(missing.code, 3);
+    EXPECT_THAT(missing.err, HasSubstr("none.db"));
+    EXPECT_FALSE(std::filesystem::exists(file("new.db"))) << "a misspelt name must not make a data base";
+}
+
 TEST_F(RunVerbs, FileThatIsNoDataBaseIsADatabaseError) {
     writeBytes(database(), "this is no data base at all, only a text of some length");
     EXPECT_EQ(run({"db", "list", "--db", database()}).code, 6);
