@@ -2,6 +2,7 @@
 # Installs what a build of LPES Studio needs on Debian 12 or newer, and nothing that is there already.
 #   packaging/setup.sh            everything (library, command line, plots)
 #   packaging/setup.sh --no-gui   without Qt and QCustomPlot
+#   packaging/setup.sh --sshd     also what the tests of remote searches need
 #   packaging/setup.sh --cuda     also what LibTorch needs to compute on an NVIDIA GPU (a download of about 2 GB)
 # Root is needed for apt only. Downloads are kept in the user's cache folder; a second run finds them there.
 # Sourced by run.sh and test.sh: afterwards LPES_LIBTORCH points at the LibTorch to build with.
@@ -27,7 +28,9 @@ installPackages() {
   local wanted=(g++ cmake pkg-config ninja-build ccache git python3 python3-venv unzip ca-certificates
     libexpected-dev nlohmann-json3-dev libcli11-dev libspdlog-dev libfmt-dev libpcre2-dev libutf8proc-dev
     libsqlitecpp-dev libsqlite3-dev zlib1g-dev libarchive-dev libcsv-dev libssl-dev libeigen3-dev libboost-dev
-    libgtest-dev libgmock-dev libopenmpi-dev openmpi-bin)
+    libgtest-dev libgmock-dev libopenmpi-dev openmpi-bin openssh-client)
+  # Tests talk to an sshd of their own; only who runs them gets the package, which starts a server on a desktop.
+  [ "$withSshd" = 0 ] || wanted+=(openssh-server)
   if [ "$withGui" = 1 ]; then
     wanted+=(qt6-base-dev libqcustomplot-dev libgl-dev fonts-dejavu-core)
     # Debian 13 renamed the package.
@@ -170,11 +173,13 @@ installDemoModel() {
 
 withGui=1
 withCuda=0
+withSshd=0
 lpesOwnLibTorch=""
 for argument in "${lpesSetupArguments[@]:-$@}"; do
   case "$argument" in
     --no-gui) withGui=0 ;;
     --cuda) withCuda=1 ;;
+    --sshd) withSshd=1 ;;
     '') ;;
     *) die "unknown option $argument" ;;
   esac

@@ -13,7 +13,7 @@ for argument in "$@"; do
   esac
 done
 
-lpesSetupArguments=("")
+lpesSetupArguments=(--sshd)
 # shellcheck source=packaging/setup.sh
 source "$here/setup.sh"
 cd "$lpesSource"

@@ -32,7 +32,8 @@ constexpr const char* kFooter =
     "Exit codes: 0 ok, 1 failed, 2 usage, 3 bad input file, 4 unsupported, 5 out of memory, 6 data base,\n"
     "            130 stopped by the user (what was finished is stored).\n"
     "Environment: LPES_DB, LPES_MODEL, LPES_DEVICE and LPES_DTYPE stand in for --db, --model, --device and --dtype;\n"
-    "             LPES_RENDER names the program that draws for plot and report.\n"
+    "             LPES_RENDER names the program that draws for plot and report, LPES_SSH the one that search --host\n"
+    "             runs in place of ssh.\n"
     "Not in this version: lens, rope, transfer, doctor.";
 
 int reportError(const Error& error) {
@@ -86,6 +87,7 @@ void addVerbs(CLI::App& app, Action& action) {
     addTrainVerb(app, action);
     addTaskVerb(app, action);
     addSuiteVerb(app, action);
+    addRemoteVerb(app, action);
     addDbVerb(app, action);
 }
 

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +13,7 @@
 #include "app/cli/output.h"
 #include "app/cli/verb.h"
 #include "core/base/clock.h"
+#include "core/remote/handle.h"
 #include "core/studies/plot_queries.h"
 
 namespace lpes::cli {
@@ -36,7 +39,10 @@ struct DbVerb {
         if (!runs) return fail(runs.error());
         json rows = json::array();
         Table table({"run", "kind", "state", "started", "seconds", "what"});
+        const std::map<std::int64_t, std::string> hosts = hostsOfRuns();
         for (const store::RunRow& run : *runs) {
+            const auto host = hosts.find(run.id);
+            const bool elsewhere = host != hosts.end();
             rows.push_back({{"run_id", run.id},
                             {"kind", run.kind},
                             {"state", store::runStateName(run.state)},
@@ -46,14 +52,24 @@ struct DbVerb {
                             {"ended_ms", run.endedMs == 0 ? json(nullptr) : json(run.endedMs)},
                             {"seconds", run.elapsedSeconds},
                             {"end_reason", run.endReason},
-                            {"error", run.error}});
+                            {"error", run.error},
+                            {"host", elsewhere ? json(host->second) : json(nullptr)}});
             table.add({fmt::format("{}", run.id), run.kind, std::string(store::runStateName(run.state)),
-                       formatUtc(run.createdMs), fmt::format("{:.1f}", run.elapsedSeconds), run.label});
+                       formatUtc(run.createdMs), fmt::format("{:.1f}", run.elapsedSeconds),
+                       elsewhere ? fmt::format("{} (on {}: resume {} goes there)", run.label, host->second, run.id)
+                                 : run.label});
         }
         const std::string text = runs->empty() ? fmt::format("No runs in {}\n", database.string()) : table.text();
         auto printed = printAnswer(output, {{"database", database.string()}, {"runs", std::move(rows)}}, text);
         if (!printed) return fail(printed.error());
         return 0;
+    }
+
+    /// Where those runs are that can be picked up on another machine.
+    std::map<std::int64_t, std::string> hostsOfRuns() const {
+        std::map<std::int64_t, std::string> hosts;
+        for (const remote::Handle& handle : remote::handlesOf(database)) hosts[handle.runId] = handle.host.name;
+        return hosts;
     }
 
     Result<int> show() {

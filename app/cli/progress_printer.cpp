@@ -18,6 +18,7 @@ namespace {
 constexpr double kTerminalSeconds = 0.1;
 constexpr double kPlainSeconds = 5.0;
 constexpr double kJsonSeconds = 0.25;
+constexpr double kLogSeconds = 2.0;
 
 double interval(ProgressPrinter::Mode mode) {
     switch (mode) {
@@ -25,6 +26,8 @@ double interval(ProgressPrinter::Mode mode) {
             return kTerminalSeconds;
         case ProgressPrinter::Mode::Json:
             return kJsonSeconds;
+        case ProgressPrinter::Mode::Log:
+            return kLogSeconds;
         default:
             return kPlainSeconds;
     }
@@ -64,6 +67,7 @@ void writeRaw(const std::string& text) {
 
 ProgressPrinter::ProgressPrinter(const std::string& choice)
     : m_mode(choice == "json"               ? Mode::Json
+             : choice == "log"              ? Mode::Log
              : choice == "none"             ? Mode::None
              : ::isatty(STDERR_FILENO) != 0 ? Mode::Terminal
                                             : Mode::Plain) {}
@@ -92,7 +96,8 @@ void ProgressPrinter::progressed(const Progress& progress) {
         case Mode::Plain:
             printMessage(inWords(progress));
             break;
-        case Mode::Json: {
+        case Mode::Json:
+        case Mode::Log: {
             nlohmann::json line{
                 {"type", "progress"},
                 {"stage", progress.stage},
@@ -113,7 +118,7 @@ void ProgressPrinter::progressed(const Progress& progress) {
 void ProgressPrinter::warned(const std::string& message) {
     const std::lock_guard lock(m_mutex);
     clearLine();
-    if (m_mode == Mode::Json) {
+    if (m_mode == Mode::Json || m_mode == Mode::Log) {
         printMessage(nlohmann::json{{"type", "warning"}, {"message", message}}.dump(
             -1, ' ', false, nlohmann::json::error_handler_t::replace));
     } else {

@@ -11,9 +11,10 @@ namespace lpes::cli {
 /// lines. thread-safe.
 class ProgressPrinter final : public ProgressObserver {
   public:
-    enum class Mode { Terminal, Plain, Json, None };
+    enum class Mode { Terminal, Plain, Json, Log, None };
 
-    /// `choice`: "auto", "json" or "none". Warnings are printed in every mode.
+    /// `choice`: "auto", "json", "none", or "log": JSON lines seldom enough to be kept for days. Warnings are printed
+    /// in every mode.
     explicit ProgressPrinter(const std::string& choice);
     ~ProgressPrinter() override;
     ProgressPrinter(const ProgressPrinter&) = delete;

@@ -2,9 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,8 +13,7 @@
 #include <vector>
 
 #include "app/cli/numbers.h"
-
-extern char** environ;
+#include "core/base/child_process.h"
 
 namespace lpes::cli {
 
@@ -61,31 +57,11 @@ Result<pid_t> start(const fs::path& program, int& input) {
     if (::pipe2(ends, O_CLOEXEC) != 0) {
         return fail(ErrorCode::Failed, "cannot start lpes-render", std::strerror(errno));
     }
-    posix_spawn_file_actions_t actions;
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
-    ::posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-    // We block and ignore signals; the child must have them as usual.
-    posix_spawnattr_t attributes;
-    ::posix_spawnattr_init(&attributes);
-    sigset_t none, usual;
-    ::sigemptyset(&none);
-    ::sigemptyset(&usual);
-    ::sigaddset(&usual, SIGPIPE);
-    ::posix_spawnattr_setsigmask(&attributes, &none);
-    ::posix_spawnattr_setsigdefault(&attributes, &usual);
-    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-
-    std::string name = program.string(), flag = "--job", from = "-";
-    char* arguments[] = {name.data(), flag.data(), from.data(), nullptr};
-    pid_t child = 0;
-    const int error = ::posix_spawn(&child, program.c_str(), &actions, &attributes, arguments, environ);
-    ::posix_spawnattr_destroy(&attributes);
-    ::posix_spawn_file_actions_destroy(&actions);
+    const auto child = startChild({{program.string(), "--job", "-"}, ends[0], STDERR_FILENO});
     ::close(ends[0]);
-    if (error != 0) {
+    if (!child) {
         ::close(ends[1]);
-        return fail(ErrorCode::Failed, fmt::format("cannot start '{}'", program.string()), std::strerror(error));
+        return child;
     }
     input = ends[1];
     return child;
@@ -119,17 +95,13 @@ Result<void> render(const nlohmann::json& job) {
     auto child = start(*program, input);
     if (!child) return fail(child.error());
     send(input, job.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-    int status = 0;
-    while (::waitpid(*child, &status, 0) < 0) {
-        if (errno != EINTR) return fail(ErrorCode::Failed, "lpes-render was lost", std::strerror(errno));
+    const int code = waitForChild(*child);
+    if (code == 0) return {};
+    if (code < 128) {
+        return fail(codeOf(code),
+                    fmt::format("lpes-render could not draw (exit code {}); its message stands above", code));
     }
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-    if (WIFEXITED(status)) {
-        return fail(
-            codeOf(WEXITSTATUS(status)),
-            fmt::format("lpes-render could not draw (exit code {}); its message stands above", WEXITSTATUS(status)));
-    }
-    return fail(ErrorCode::Failed, fmt::format("lpes-render was ended by signal {}", WTERMSIG(status)));
+    return fail(ErrorCode::Failed, fmt::format("lpes-render was ended by signal {}", code - 128));
 }
 
 }  // namespace lpes::cli

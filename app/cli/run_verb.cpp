@@ -9,26 +9,14 @@
 #include "app/cli/report_file.h"
 #include "app/cli/signals.h"
 #include "core/base/files.h"
+#include "core/base/shell_words.h"
 #include "core/model/causal_lm.h"
 
 namespace lpes::cli {
 
-namespace {
-
-/// Written so that it can be pasted into a shell.
-std::string quoted(const std::string& text) {
-    if (text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") ==
-        std::string::npos) {
-        return text;
-    }
-    std::string out = "'";
-    for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return out + "'";
-}
-
 std::string resumeHint(const RunVerb& verb, std::int64_t runId) {
     std::string hint = fmt::format("resume with: lpes resume {}", runId);
-    if (verb.database != store::defaultDatabasePath()) hint += " --db " + quoted(verb.database.string());
+    if (verb.database != store::defaultDatabasePath()) hint += " --db " + shellWord(verb.database.string());
     return hint;
 }
 
@@ -44,7 +32,11 @@ Result<void> writeProfile(store::StoreReader& reader, std::int64_t runId, const 
     return writeFileAtomically(file, newest->json);
 }
 
-}  // namespace
+std::string profileLine(const RunVerb& verb, std::int64_t runId) {
+    return fmt::format("Profile: {}\n", verb.profileOut.empty()
+                                            ? fmt::format("stored with run {}; --out FILE writes it to a file", runId)
+                                            : verb.profileOut.string());
+}
 
 Result<int> conductStudy(const RunVerb& verb, const StudyWork& work, const StudyText& text) {
     if (!verb.profileOut.empty()) {
@@ -80,12 +72,7 @@ Result<int> conductStudy(const RunVerb& verb, const StudyWork& work, const Study
         if (!plots) return fail(plots.error());
         answer += fmt::format("Report: {}\n", verb.reportOut.string());
     }
-    if (finished && verb.name == "search") {
-        answer += fmt::format("Profile: {}\n",
-                              verb.profileOut.empty()
-                                  ? fmt::format("stored with run {}; --out FILE writes it to a file", outcome->runId)
-                                  : verb.profileOut.string());
-    }
+    if (finished && verb.name == "search") answer += profileLine(verb, outcome->runId);
     auto printed = printAnswer(verb.output, outcome->result, answer);
     if (!finished && outcome->failedParts > 0) {
         printMessage(fmt::format("lpes: {} of the {} failed, the others are stored; {}", outcome->failedParts,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -31,6 +32,14 @@ using StudyText = std::function<std::string(const nlohmann::json&)>;
 /// where one is asked for. 0, or 130 when the user stopped it (what is finished is stored; a search says how to
 /// resume).
 [[nodiscard]] Result<int> conductStudy(const RunVerb& verb, const StudyWork& work, const StudyText& text);
+
+/// "resume with: lpes resume 3 --db FILE", to be pasted into a shell.
+[[nodiscard]] std::string resumeHint(const RunVerb& verb, std::int64_t runId);
+/// Writes the newest profile of a run. Failed when it has none.
+[[nodiscard]] Result<void> writeProfile(store::StoreReader& reader, std::int64_t runId,
+                                        const std::filesystem::path& file);
+/// The line that says where a finished search's profile is.
+[[nodiscard]] std::string profileLine(const RunVerb& verb, std::int64_t runId);
 
 using Forecast = std::function<Result<nlohmann::json>(ProgressObserver&, std::stop_token)>;
 

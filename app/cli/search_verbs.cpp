@@ -4,6 +4,7 @@
 
 #include "app/cli/options.h"
 #include "app/cli/ranks.h"
+#include "app/cli/remote_run.h"
 #include "app/cli/result_text.h"
 #include "app/cli/run_verb.h"
 #include "app/cli/search_options.h"
@@ -16,17 +17,28 @@ namespace lpes::cli {
 
 namespace {
 
+/// A search on another machine. One process here follows it: more would start it more than once.
+Result<int> conductThere(cluster::Ranks* ranks, const RunVerb& verb, const remote::RemoteOrder& order) {
+    if (ranks == nullptr) return conductRemoteSearch(verb, order);
+    return fail(
+        ErrorCode::Unsupported,
+        fmt::format("the search on '{}' is followed by one process; start it without mpirun or srun", order.host.name));
+}
+
 struct Search {
     explicit Search(CLI::App& app) : flags(app) {}
     SettingFlags flags;
     RunVerb verb{"search", {}, {}, {}, true};
     studies::SearchRunSettings settings;
+    RemoteOptions remote;
     bool dryRun = false;
 
     Result<int> run(cluster::Ranks* ranks) {
         if (auto chosen = chooseSearchBase(flags, settings); !chosen) return fail(chosen.error());
         if (auto set = flags.apply(&settings.origins); !set) return fail(set.error());
+        if (auto fit = checkRemoteOptions(flags, remote, verb, dryRun); !fit) return fail(fit.error());
         printSettings(studies::toJson(settings), verb.output);
+        if (!remote.host.name.empty()) return conductThere(ranks, verb, remoteOrder(remote, verb, settings));
         if (dryRun) {
             if (ranks != nullptr) ranks->dismiss();
             return conductForecast(
@@ -55,6 +67,18 @@ struct Resume {
     RunVerb verb{"search", {}, {}, {}, true};
     std::string runName;
     std::optional<int> workers;
+    bool here = false;
+
+    /// The search on another machine that is meant: one of a run, or one that has no run here yet.
+    std::optional<remote::Handle> findHandle(const std::optional<store::RunRow>& run) const {
+        if (here) return std::nullopt;
+        for (remote::Handle& handle : remote::handlesOf(verb.database)) {
+            const bool waiting = handle.runId == 0 && runName == "last";
+            if (run && handle.runId == run->id) return std::move(handle);
+            if (waiting && (!run || run->createdMs < handle.createdMs)) return std::move(handle);
+        }
+        return std::nullopt;
+    }
 
     /// Looked up before the data base is opened for writing: a misspelt --db must not create one.
     Result<store::RunRow> find() {
@@ -74,6 +98,11 @@ struct Resume {
     Result<int> run(cluster::Ranks* ranks) {
         if (auto set = flags.apply(); !set) return fail(set.error());
         auto found = find();
+        const auto handle = findHandle(found ? std::optional<store::RunRow>(*found) : std::nullopt);
+        if (handle) {
+            printMessage(fmt::format("lpes: the search is one of '{}'", handle->host.name));
+            return conductThere(ranks, verb, {handle->host, verb.database, handle, {}, {}, workers, false});
+        }
         if (!found) return fail(found.error());
         const nlohmann::json settings = nlohmann::json::parse(found->settingsJson, nullptr, false);
         if (settings.is_object()) printSettings(settings, verb.output);
@@ -129,6 +158,7 @@ void addSearchVerbs(CLI::App& app, Action& action) {
         "--dry-run", state->dryRun,
         "Effective settings, and what the search will take: prompts, time and memory from a calibration of some "
         "seconds; nothing is written");
+    addRemoteOptions(state->flags, *verb, state->remote);
     addDatabaseOption(state->flags, state->verb.database);
     addJsonOption(*verb, state->verb.output);
     addProgressOption(*verb, state->verb.output);
@@ -145,8 +175,8 @@ void addSearchVerbs(CLI::App& app, Action& action) {
     verb->callback(
         [state, &action] { action = [state] { return leadOrServe([&](auto* ranks) { return state->run(ranks); }); }; });
 
-    CLI::App* resumeVerb =
-        app.add_subcommand("resume", "Go on with a stopped, interrupted or failed search, comparison, suite or study");
+    CLI::App* resumeVerb = app.add_subcommand(
+        "resume", "Go on with a stopped, interrupted or failed search, comparison, suite or study, where it ran");
     auto resume = std::make_shared<Resume>(*resumeVerb);
     resume->flags
         .add("RUN", "", "Number of the run, or last (the newest that can be resumed)", toText(resume->runName))
@@ -155,6 +185,8 @@ void addSearchVerbs(CLI::App& app, Action& action) {
                       toOptionalNumber<int>(resume->workers, 1, 1024));
     resume->flags.add("--out", "FILE", "Write the profile here as well; the data base always has it",
                       toPath(resume->verb.profileOut));
+    resumeVerb->add_flag("--here", resume->here,
+                         "Go on on this machine with a search of another one (--host), whatever becomes of it there");
     addDatabaseOption(resume->flags, resume->verb.database);
     addJsonOption(*resumeVerb, resume->verb.output);
     addProgressOption(*resumeVerb, resume->verb.output);

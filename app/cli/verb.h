@@ -24,6 +24,7 @@ void addTrainVerb(CLI::App& app, Action& action);    ///< train moice
 void addTaskVerb(CLI::App& app, Action& action);     ///< task show, task check
 void addStudyVerb(CLI::App& app, Action& action);    ///< study
 void addSuiteVerb(CLI::App& app, Action& action);
+void addRemoteVerb(CLI::App& app, Action& action);  ///< remote serve, remote job: the far end of search --host
 void addDbVerb(CLI::App& app, Action& action);
 
 }  // namespace lpes::cli

@@ -253,6 +253,10 @@ Result<SearchRunSettings> searchSettingsFromJson(const json& stored) {
     return settings;
 }
 
+std::vector<std::string> dataKeys() {
+    return {"data", "guardrail_mmlu", "guardrail_ceval"};
+}
+
 std::vector<std::pair<const char*, Result<void>>> checkComputeKeys(const ComputeSettings& compute) {
     std::vector<std::pair<const char*, Result<void>>> keys;
     const auto positive = [&](const char* key, const char* option, std::int64_t value) {

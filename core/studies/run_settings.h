@@ -103,6 +103,9 @@ void readGuardrail(JsonFields& fields, GuardrailSettings& guardrail);
 [[nodiscard]] Result<SearchRunSettings> searchSettingsFromJson(const nlohmann::json& json);
 [[nodiscard]] Result<CompareSettings> compareSettingsFromJson(const nlohmann::json& json);
 
+/// Keys of a search's settings whose values are data files or folders: what another machine needs copies of.
+[[nodiscard]] std::vector<std::string> dataKeys();
+
 /// What is wrong with the value of each key (as toJson names it) that can be told without the model.
 [[nodiscard]] std::vector<std::pair<const char*, Result<void>>> checkComputeKeys(const ComputeSettings& compute);
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/app/progress_lines.h"
 #include "tests/app/run_fixture.h"
 
 namespace lpes::test {

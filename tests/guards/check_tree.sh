@@ -15,7 +15,7 @@ done < <(git ls-files --cached --others --exclude-standard | cut -d/ -f1 | sort 
 # 2. Includes follow the arrows: module → what it may include besides itself.
 declare -A may=(
   [base]='' [curve]='base' [rope]='base' [text]='base' [search]='curve base' [tasks]='text base'
-  [analysis]='tasks base' [store]='base' [exporters]='rope curve base' [model]='rope text base' [cluster]='model base'
+  [analysis]='tasks base' [store]='base' [remote]='store base' [exporters]='rope curve base' [model]='rope text base' [cluster]='model base'
   [studies]='search cluster tasks model analysis store exporters rope curve text base'
 )
 for module in "${!may[@]}"; do

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <stop_token>
+
+namespace lpes::remote {
+
+/// A descriptor that has something to read once a stop is requested: what waits for a machine waits for the user too.
+class Wake {
+  public:
+    explicit Wake(const std::stop_token& stop);
+    ~Wake();
+    Wake(const Wake&) = delete;
+    Wake& operator=(const Wake&) = delete;
+
+    [[nodiscard]] int descriptor() const { return m_fd; }
+    /// Waits for a stop; true when there is one, at once when there was one before.
+    [[nodiscard]] bool waitFor(int timeoutMs) const;
+
+  private:
+    struct Ring {
+        int fd;
+        void operator()() const;
+    };
+    int m_fd;
+    std::stop_callback<Ring> m_ring;  // last: gone before the descriptor is
+};
+
+/// Waits that long, whatever is requested: for what goes on after a stop.
+void waitRegardless(int timeoutMs);
+
+}  // namespace lpes::remote

@@ -1,0 +1,138 @@
+#include "tests/app/remote_fixture.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "core/store/store.h"
+
+namespace lpes::test {
+
+using nlohmann::json;
+
+namespace {
+
+std::vector<std::string> withOption(std::vector<std::string> arguments, const std::string& option,
+                                    const std::string& value) {
+    *(std::find(arguments.begin(), arguments.end(), option) + 1) = value;
+    return arguments;
+}
+
+/// Everything that a run measured, with nothing in it that depends on the data base, the machine or the clock.
+json measured(const std::string& database, std::int64_t runId) {
+    const auto reader = store::StoreReader::open(database).value();
+    json all;
+    std::map<std::int64_t, json> names;
+    for (const store::VariantRow& variant : reader->variants(runId).value()) {
+        const json name{variant.name, variant.scales};
+        names[variant.id] = name;
+        for (const char* split : {"search", "select", "report"}) {
+            json rows = json::array();
+            for (const store::OutcomeRow& row : reader->outcomes(variant.id, split).value()) {
+                rows.push_back({row.itemId, row.position, row.goldIndex, row.promptTokens, row.correct, row.nll});
+            }
+            if (!rows.empty()) all["outcomes"][split][name.dump()] = std::move(rows);
+        }
+    }
+    for (const char* split : {"search", "select", "report"}) all["splits"][split] = reader->split(runId, split).value();
+    for (const store::CandidateRow& row : reader->candidates(runId).value()) {
+        all["candidates"].push_back(
+            {row.generation, row.index, row.pointsJson, row.fitness, names[row.variantId], row.duplicateGeneration});
+    }
+    for (const store::GenerationRow& row : reader->generations(runId).value()) {
+        all["generations"].push_back({row.generation, row.best, row.mean, row.evaluations, row.populationJson});
+    }
+    for (const store::PositionRow& row : reader->positions(runId).value()) {
+        all["positions"].push_back({names[row.variantId], row.split, row.label, row.accuracy, row.answerNll});
+    }
+    for (const store::DeviationRow& row : reader->deviations(runId).value()) {
+        all["deviations"].push_back({names[row.variantId], row.layer, row.deviation});
+    }
+    all["attention"] = reader->attention(runId).value().size();
+    all["profiles"] = reader->profiles(runId).value().size();
+    return all;
+}
+
+}  // namespace
+
+void RemoteRuns::SetUp() {
+    for (const std::string& folder : {home(), there()}) std::filesystem::create_directories(folder);
+    setWorkingSsh();
+}
+
+void RemoteRuns::setSsh(const std::string& script) {
+    const std::string program = file("ssh");
+    writeBytes(program, "#!/bin/sh\necho $$ >> '" + file("ssh.pids") + "'\n" + script + "\n");
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+}
+
+void RemoteRuns::setWorkingSsh() {
+    setSsh("for last in \"$@\"; do :; done\nXDG_DATA_HOME='" + there() + "' HOME='" + there() +
+           "' exec sh -c \"exec $last\"");
+}
+
+std::vector<std::string> RemoteRuns::smallSearch(const std::string& db) const {
+    return withOption(search({"--guardrail", "0"}), "--db", db);
+}
+
+std::vector<std::string> RemoteRuns::longSearch(const std::string& db) const {
+    std::vector<std::string> arguments = smallSearch(db);
+    arguments = withOption(std::move(arguments), "--population", "12");
+    arguments = withOption(std::move(arguments), "--max-generations", "10");
+    return withOption(std::move(arguments), "--search-items", "8");
+}
+
+std::vector<std::string> RemoteRuns::onHost(std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--host", "somewhere", "--remote-lpes", programPath(), "--progress", "json"});
+    return arguments;
+}
+
+Start RemoteRuns::atHome(std::vector<std::string> arguments) const {
+    Start start;
+    start.arguments = std::move(arguments);
+    start.environment = {{"LPES_SSH", file("ssh")}};
+    start.home = home();
+    return start;
+}
+
+std::vector<int> RemoteRuns::connections() const {
+    std::ifstream pids(file("ssh.pids"));
+    std::vector<int> all;
+    for (int pid = 0; pids >> pid;) all.push_back(pid);
+    return all;
+}
+
+void RemoteRuns::cutConnection() const {
+    const std::vector<int> all = connections();
+    ASSERT_FALSE(all.empty());
+    ASSERT_EQ(::kill(all.back(), SIGKILL), 0);
+}
+
+std::vector<std::string> RemoteRuns::filesIn(const std::string& folder) {
+    std::vector<std::string> names;
+    std::error_code missing;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, missing)) {
+        names.push_back(entry.path().filename().string());
+    }
+    return names;
+}
+
+void RemoteRuns::expectSameAsLocal(const Finished& remote, const std::vector<std::string>& localSearch,
+                                   const std::string& localDb) const {
+    const Finished local = run(localSearch);
+    ASSERT_EQ(local.code, 0) << local.err;
+    const json there = remote.json(), here = local.json();
+    ASSERT_TRUE(there.is_object()) << remote.out;
+    for (const char* key : {"state", "history", "best", "heldout", "evaluations", "failed"}) {
+        EXPECT_EQ(there[key], here[key]) << key;
+    }
+    // As text, in which a number that is none equals itself.
+    EXPECT_EQ(measured(database(), there["run_id"].get<std::int64_t>()).dump(), measured(localDb, 1).dump());
+}
+
+}  // namespace lpes::test
