@@ -229,15 +229,22 @@ void MainWindow::closeEvent(QCloseEvent* event) {
 
 void MainWindow::askBeforeClosing() {
     if (findChild<QMessageBox*>(QStringLiteral("closeQuestion"))) return;
-    auto* question = new QMessageBox(QMessageBox::Question,
-                                     m_compare->isBusy() ? tr("A comparison is running") : tr("A search is running"),
-                                     tr("Stop it and close? What it has finished is stored; the run can be resumed "
-                                        "later."),
-                                     QMessageBox::NoButton, this);
+    const QString& host = m_search->host();
+    auto* question = new QMessageBox(
+        QMessageBox::Question, m_compare->isBusy() ? tr("A comparison is running") : tr("A search is running"),
+        host.isEmpty()
+            ? tr("Stop it and close? What it has finished is stored; the run can be resumed later.")
+            : tr("It runs on %1 and can go on there without this window; resuming it comes back to it.").arg(host),
+        QMessageBox::NoButton, this);
     question->setObjectName(QStringLiteral("closeQuestion"));
     question->setAttribute(Qt::WA_DeleteOnClose);
     QPushButton* stop = question->addButton(tr("Stop and close"), QMessageBox::AcceptRole);
     stop->setObjectName(QStringLiteral("stopAndClose"));
+    if (!host.isEmpty()) {
+        QPushButton* leave = question->addButton(tr("Leave it running and close"), QMessageBox::AcceptRole);
+        leave->setObjectName(QStringLiteral("leaveAndClose"));
+        connect(leave, &QPushButton::clicked, this, &MainWindow::leaveAndClose);
+    }
     question->setDefaultButton(question->addButton(tr("Keep running"), QMessageBox::RejectRole));
     connect(stop, &QPushButton::clicked, this, &MainWindow::stopAndClose);
     question->open();

@@ -140,6 +140,8 @@ class MainWindow : public QMainWindow {
     void offerJobs(const QString& whyNoModel);
     [[nodiscard]] bool isBusy() const;
     void stopAndClose();
+    void leaveAndClose();  ///< a search on another machine goes on there
+    void closeWhenEnded();
     void modelReady(const std::shared_ptr<const ReadyModel>& model);
     void searchFinished(qint64 runId, const nlohmann::json& result);
     /// With the stored profile of the run that is selected; says why when there is none.

@@ -74,7 +74,7 @@ bool MainWindow::isBusy() const {
     return m_search->isBusy() || m_compare->isBusy();
 }
 
-void MainWindow::stopAndClose() {
+void MainWindow::closeWhenEnded() {
     m_closing = true;
     if (!isBusy()) {
         close();
@@ -83,8 +83,17 @@ void MainWindow::stopAndClose() {
     // The other one is idle: one of the two runs at a time.
     connect(m_search.get(), &SearchController::ended, this, &QWidget::close);
     connect(m_compare.get(), &CompareController::ended, this, &QWidget::close);
+}
+
+void MainWindow::stopAndClose() {
+    closeWhenEnded();
     m_search->stop();
     m_compare->stop();
+}
+
+void MainWindow::leaveAndClose() {
+    closeWhenEnded();
+    m_search->leave();
 }
 
 }  // namespace lpes::app

@@ -182,7 +182,9 @@ void MainWindow::wireSearch() {
         m_stores->expectOwnRun();
         m_messages->hide();
         setWorkspace(Search);
-        say(tr("A search has begun; it works on its own copy of the settings"));
+        const QString& host = m_search->host();
+        say(host.isEmpty() ? tr("A search has begun; it works on its own copy of the settings")
+                           : tr("A search has begun on %1; its rows come here as it goes").arg(host));
     });
     connect(search, &SearchController::warningRaised, this,
             [this](const QString& sentence) { m_log->add(LogPanel::Level::Warning, sentence); });
@@ -200,6 +202,10 @@ void MainWindow::wireSearch() {
                                }
                                Q_EMIT m_runList->resumeRequested(run);
                            }}});
+    });
+    connect(search, &SearchController::left, this, [this](qint64 run) {
+        m_stores->nudge();
+        if (run != 0) say(tr("Run %1 goes on where it is; resume it to come back to it").arg(run));
     });
     connect(search, &SearchController::failed, this, [this](const Error& error) {
         m_stores->nudge();
@@ -237,7 +243,9 @@ void MainWindow::searchFinished(qint64 run, const nlohmann::json& result) {
 void MainWindow::wireStore() {
     connect(m_stores.get(), &StoreController::runShown, this, [this](const std::shared_ptr<const RunDetail>& detail) {
         const bool own = m_search->isBusy() && m_search->jobDatabase() == m_stores->database();
-        if (own && detail->run.state == store::RunState::Running) m_search->showFigures(*detail);
+        // A copy of a run that goes on elsewhere is no running one here.
+        const bool live = detail->run.state == store::RunState::Running || detail->run.id == m_search->remoteRun();
+        if (own && live) m_search->showFigures(*detail);
         showGhosts();
     });
     connect(m_stores.get(), &StoreController::snapshotShown, this, &MainWindow::showGhosts);

@@ -101,7 +101,7 @@ struct Resume {
         const auto handle = findHandle(found ? std::optional<store::RunRow>(*found) : std::nullopt);
         if (handle) {
             printMessage(fmt::format("lpes: the search is one of '{}'", handle->host.name));
-            return conductThere(ranks, verb, {handle->host, verb.database, handle, {}, {}, workers, false});
+            return conductThere(ranks, verb, remote::RemoteOrder{handle->host, verb.database, handle, {}, {}, workers});
         }
         if (!found) return fail(found.error());
         const nlohmann::json settings = nlohmann::json::parse(found->settingsJson, nullptr, false);

@@ -91,7 +91,8 @@ studies::SearchRunSettings SearchController::settingsOf(const SearchForm& form) 
     if (m_model) settings.compute.model = m_model->model.opened.spelling;
     settings.compute.device = form.device.toStdString();
     settings.compute.workers = 1;
-    settings.compute.threadsPerWorker = windowThreads();
+    // The window needs a core of this machine alone.
+    settings.compute.threadsPerWorker = form.host.isEmpty() ? std::optional<int>(windowThreads()) : std::nullopt;
     set("seed", settings.search.seed, form.seed);
     settings.task = taskSpecOf(form.task, m_study.task);
     markTask(m_study.task, settings.task, settings.origins);
@@ -123,16 +124,40 @@ void SearchController::start(const SearchForm& form) {
     if (m_job || !m_model) return;
     if (const QString problem = m_panel.problem(); !problem.isEmpty()) return m_panel.setError(problem);
     if (!requireData(m_panel.task())) return;
-    run({settingsOf(form), 0, m_database, m_model});
+    SearchOrder order{settingsOf(form), 0, m_database, m_model};
+    if (!form.host.isEmpty()) {
+        remote::RemoteOrder there;
+        there.host.name = form.host.toStdString();
+        if (const auto named = remote::checkHost(there.host); !named) {
+            return m_panel.setError(QString::fromStdString(named.error().message));
+        }
+        there.database = m_database;
+        there.settings = studies::toJson(order.settings);
+        there.dataKeys = studies::dataKeys();
+        order.remote = std::move(there);
+    }
+    run(std::move(order));
 }
 
 void SearchController::resumeRun(std::int64_t runId) {
     if (m_job) return;
-    run({m_study, runId, m_database, m_model});
+    SearchOrder order{m_study, runId, m_database, m_model};
+    if (const auto handle = remote::handleOf(m_database, runId)) {
+        remote::RemoteOrder there;
+        there.host = handle->host;
+        there.database = m_database;
+        there.handle = handle;
+        order.remote = std::move(there);
+    }
+    run(std::move(order));
 }
 
 void SearchController::stop() {
     if (m_job) m_job->stop();
+}
+
+void SearchController::leave() {
+    if (m_job) m_job->leave();
 }
 
 void SearchController::run(SearchOrder order) {
@@ -141,35 +166,49 @@ void SearchController::run(SearchOrder order) {
     m_progress = {};
     m_progress.stage = tr("preparing");
     m_startedAt = steadySeconds();
+    m_remoteRun = order.remote ? order.resumeRun : 0;
+    m_host = order.remote ? QString::fromStdString(order.remote->host.name) : QString();
     m_job = std::make_unique<SearchJob>(std::move(order), nullptr);
     SearchJob* job = m_job.get();
     connect(job, &SearchJob::stateChanged, this, [this](SearchState) { showState(); });
     connect(job, &SearchJob::progressChanged, this, &SearchController::showProgress);
     connect(job, &SearchJob::warningRaised, this, &SearchController::warningRaised);
-    connect(job, &SearchJob::finished, this, [this](qint64 id, const nlohmann::json& result) {
-        clearJob();
-        Q_EMIT finished(id, result);
-        Q_EMIT ended();
-    });
-    connect(job, &SearchJob::stopped, this, [this](qint64 id) {
-        clearJob();
-        Q_EMIT stopped(id);
-        Q_EMIT ended();
-    });
-    connect(job, &SearchJob::failed, this, [this](const Error& error) {
-        clearJob();
-        m_panel.setError(QString::fromStdString(error.text()));
-        Q_EMIT failed(error);
-        Q_EMIT ended();
-    });
+    connect(job, &SearchJob::runBegan, this, [this](qint64 id) { m_remoteRun = id; });
+    hearEnd(*job);
     Q_EMIT began();
     job->start();
     showProgress({m_progress.stage.toStdString(), 0, 0, 0.0, -1.0});
 }
 
+void SearchController::hearEnd(SearchJob& job) {
+    connect(&job, &SearchJob::finished, this, [this](qint64 id, const nlohmann::json& result) {
+        clearJob();
+        Q_EMIT finished(id, result);
+        Q_EMIT ended();
+    });
+    connect(&job, &SearchJob::stopped, this, [this](qint64 id) {
+        clearJob();
+        Q_EMIT stopped(id);
+        Q_EMIT ended();
+    });
+    connect(&job, &SearchJob::left, this, [this](qint64 id) {
+        clearJob();
+        Q_EMIT left(id);
+        Q_EMIT ended();
+    });
+    connect(&job, &SearchJob::failed, this, [this](const Error& error) {
+        clearJob();
+        m_panel.setError(QString::fromStdString(error.text()));
+        Q_EMIT failed(error);
+        Q_EMIT ended();
+    });
+}
+
 void SearchController::clearJob() {
     // Called from the job's own signal, whose thread is through.
     m_job.release()->deleteLater();
+    m_host.clear();
+    m_remoteRun = 0;
     // What is left and how fast it goes means nothing any more; how far it came stays to be seen.
     m_progress.ratePerSecond = 0.0;
     m_progress.etaSeconds = -1.0;

@@ -40,7 +40,13 @@ class SearchController : public QObject {
     /// Takes a run of the data base up again that was stopped, interrupted or failed.
     void resumeRun(std::int64_t runId);
     void stop();
+    /// Leaves a search on another machine to itself.
+    void leave();
     [[nodiscard]] bool isBusy() const { return m_job != nullptr; }
+    /// Machine that the search under way runs on; empty: this one, or there is none.
+    [[nodiscard]] const QString& host() const { return m_host; }
+    /// Run here of a search on another machine; 0: none under way, or it has none yet.
+    [[nodiscard]] std::int64_t remoteRun() const { return m_remoteRun; }
     /// Data base that searches are written to: run numbers mean nothing without it.
     [[nodiscard]] const std::filesystem::path& database() const { return m_database; }
     /// The one that the search under way writes to.
@@ -57,12 +63,16 @@ class SearchController : public QObject {
     void warningRaised(const QString& sentence);
     void finished(qint64 runId, const nlohmann::json& result);
     void stopped(qint64 runId);
+    /// It goes on on another machine.
+    void left(qint64 runId);
     void failed(const lpes::Error& error);
-    /// After one of the three above: another job may begin, the data base is free.
+    /// After one of the four above: another job may begin, the data base is free.
     void ended();
 
   private:
     void run(SearchOrder order);
+    /// Connects what a job says of its end.
+    void hearEnd(SearchJob& job);
     void showState();
     void showProgress(const Progress& progress);
     void clearJob();
@@ -76,6 +86,8 @@ class SearchController : public QObject {
     studies::SearchRunSettings m_study;
     widgets::SearchProgress m_progress;
     double m_startedAt = 0.0;
+    QString m_host;
+    std::int64_t m_remoteRun = 0;
     std::unique_ptr<SearchJob> m_job;
 };
 

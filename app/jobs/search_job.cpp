@@ -17,10 +17,11 @@ SearchJob::SearchJob(SearchOrder order, QObject* parent) : QObject(parent), m_or
 }
 
 SearchJob::~SearchJob() {
+    m_leave.request_stop();
     {
         const std::lock_guard lock(m_mutex);
         m_wish = Wish::Stop;
-        m_stop.request_stop();
+        if (!m_order.remote) m_stop.request_stop();  // one that is left must not be stopped
     }
     m_wake.notify_all();
 }
@@ -60,6 +61,15 @@ void SearchJob::stop() {
     m_wake.notify_all();
 }
 
+void SearchJob::leave() {
+    m_leave.request_stop();
+    {
+        const std::lock_guard lock(m_mutex);
+        m_wish = Wish::Stop;  // also where it is paused; no stop is requested there
+    }
+    m_wake.notify_all();
+}
+
 Result<studies::StudyOutcome> SearchJob::sitting(store::StoreWriter& store, std::int64_t resumeRun,
                                                  const std::stop_token& stop) {
     const studies::LoadedModel* loaded = m_order.model ? &m_order.model->model : nullptr;
@@ -93,62 +103,90 @@ bool SearchJob::waitWhilePaused() {
     return m_wish == Wish::None;
 }
 
-void SearchJob::work() {
-    std::int64_t runId = m_order.resumeRun;
-    bool stoppedEarly = false;
-    nlohmann::json result;
-    const auto worked = guardedJob([&]() -> Result<void> {
-        auto store = store::StoreWriter::open(m_order.database, {"LPES Studio"});
-        if (!store) return fail(store.error());
-        for (const std::string& warning : (*store)->warnings()) m_observer.warned(warning);
-        for (;;) {
-            std::stop_token stop;
-            {
-                const std::lock_guard lock(m_mutex);
-                if (m_wish == Wish::Stop) {
-                    stoppedEarly = true;
-                    return {};
-                }
-                m_stop = std::stop_source();
-                stop = m_stop.get_token();
-                if (m_wish == Wish::Pause) m_stop.request_stop();
-            }
-            auto outcome = sitting(**store, runId, stop);
-            if (!outcome) {
-                if (!model::wasStopped(outcome.error()) || runId == 0) return fail(outcome.error());
-                // Stopped before the run was taken up again: it must not be left as paused, for nobody waits for it.
-                if (auto marked = markIfPaused(**store, runId); !marked) return fail(marked.error());
-                return fail(outcome.error());
-            }
-            runId = outcome->runId;
-            stoppedEarly = outcome->stoppedEarly;
-            result = std::move(outcome->result);
-            if (!stoppedEarly) return {};
-            {
-                const std::lock_guard lock(m_mutex);
-                if (m_wish != Wish::Pause) return {};
-            }
-            if (auto marked = markRun(**store, runId, store::RunState::Paused, "paused"); !marked) {
-                return fail(marked.error());
-            }
-            if (!waitWhilePaused()) return markRun(**store, runId, store::RunState::Stopped, "stopped");
+std::optional<std::stop_token> SearchJob::beginSitting() {
+    const std::lock_guard lock(m_mutex);
+    if (m_wish == Wish::Stop) return std::nullopt;
+    m_stop = std::stop_source();
+    if (m_wish == Wish::Pause) m_stop.request_stop();
+    return m_stop.get_token();
+}
+
+bool SearchJob::wishesPause() {
+    const std::lock_guard lock(m_mutex);
+    return m_wish == Wish::Pause;
+}
+
+Result<void> SearchJob::workHere(Course& course) {
+    auto store = store::StoreWriter::open(m_order.database, {"LPES Studio"});
+    if (!store) return fail(store.error());
+    for (const std::string& warning : (*store)->warnings()) m_observer.warned(warning);
+    for (;;) {
+        const auto stop = beginSitting();
+        if (!stop) {
+            course.stoppedEarly = true;
+            return {};
         }
-    });
+        auto outcome = sitting(**store, course.runId, *stop);
+        if (!outcome) {
+            if (!model::wasStopped(outcome.error()) || course.runId == 0) return fail(outcome.error());
+            // Stopped before the run was taken up again: it must not be left as paused, for nobody waits for it.
+            if (auto marked = markIfPaused(**store, course.runId); !marked) return fail(marked.error());
+            return fail(outcome.error());
+        }
+        course.runId = outcome->runId;
+        course.stoppedEarly = outcome->stoppedEarly;
+        course.result = std::move(outcome->result);
+        if (!course.stoppedEarly || !wishesPause()) return {};
+        if (auto marked = markRun(**store, course.runId, store::RunState::Paused, "paused"); !marked) {
+            return fail(marked.error());
+        }
+        if (!waitWhilePaused()) return markRun(**store, course.runId, store::RunState::Stopped, "stopped");
+    }
+}
+
+Result<void> SearchJob::workThere(Course& course) {
+    remote::RemoteOrder order = *m_order.remote;
+    order.leave = m_leave.get_token();
+    order.runBegan = [this](std::int64_t run) { Q_EMIT runBegan(run); };
+    for (;;) {
+        const auto stop = beginSitting();
+        if (!stop) {
+            course.stoppedEarly = true;
+            return {};
+        }
+        auto outcome = remote::runRemoteSearch(order, m_observer, *stop);
+        if (!outcome) return fail(outcome.error());
+        course.runId = outcome->runId;
+        course.left = outcome->end == remote::RemoteEnd::Detached;
+        course.stoppedEarly = outcome->end == remote::RemoteEnd::Stopped;
+        course.result = std::move(outcome->result);
+        if (!course.stoppedEarly || course.runId == 0 || !wishesPause()) return {};
+        order.handle = remote::handleOf(order.database, course.runId);
+        if (!order.handle || !waitWhilePaused()) return {};
+    }
+}
+
+void SearchJob::work() {
+    Course course;
+    course.runId = m_order.resumeRun;
+    const auto worked = guardedJob([&] { return m_order.remote ? workThere(course) : workHere(course); });
     // The data base is closed by now: whoever hears of the end can open it for writing.
     QMetaObject::invokeMethod(
-        this,
-        [this, worked, stoppedEarly, runId, result = std::move(result)] {
-            setState(State::Idle);
-            const bool stoppedBefore = !worked && model::wasStopped(worked.error());
-            if (!worked && !stoppedBefore) {
-                Q_EMIT failed(worked.error());
-            } else if (stoppedBefore || stoppedEarly) {
-                Q_EMIT stopped(runId);
-            } else {
-                Q_EMIT finished(runId, result);
-            }
-        },
-        Qt::QueuedConnection);
+        this, [this, worked, course = std::move(course)] { tellEnd(worked, course); }, Qt::QueuedConnection);
+}
+
+void SearchJob::tellEnd(const Result<void>& worked, Course course) {
+    setState(State::Idle);
+    const bool stoppedBefore = !worked && model::wasStopped(worked.error());
+    if (!worked && !stoppedBefore) {
+        Q_EMIT failed(worked.error());
+    } else if (course.left) {
+        Q_EMIT left(course.runId);
+    } else if (stoppedBefore || course.stoppedEarly) {
+        Q_EMIT stopped(course.runId);
+    } else {
+        Q_EMIT finished(course.runId, course.result);
+    }
 }
 
 void SearchJob::setState(State state) {

@@ -31,7 +31,11 @@ constexpr std::int64_t kFromNowOn = -1;
 class RemoteSearch {
   public:
     RemoteSearch(const RemoteOrder& order, ProgressObserver& observer, const std::stop_token& stop)
-        : m_order(order), m_observer(observer), m_stop(stop), m_wake(stop), m_rows(order.database, observer, m_wake) {
+        : m_order(order),
+          m_observer(observer),
+          m_stop(stop),
+          m_wake(stop, order.leave),
+          m_rows(order.database, observer, m_wake) {
         if (order.handle) {
             m_handle = *order.handle;
             m_offset = kFromNowOn;
@@ -45,17 +49,19 @@ class RemoteSearch {
 
     Result<RemoteOutcome> run() {
         for (;;) {
+            if (left()) return RemoteOutcome{RemoteEnd::Detached, m_handle.runId, {}};
             auto session = Session::open(m_handle.host, m_stop.stop_requested() ? -1 : m_wake.descriptor());
             if (session) {
                 greet(**session);
                 auto outcome = sit(**session);
                 if (!(*session)->lost()) return outcome;
                 noteLoss((*session)->whyLost());
-            } else if (!m_connected && !m_stop.stop_requested()) {
+            } else if (!m_connected && !m_stop.stop_requested() && !left()) {
                 return fail(session.error());
             } else {
                 noteFailure(session.error());
             }
+            if (left()) continue;
             if (m_stop.stop_requested() && !mayRun()) return RemoteOutcome{RemoteEnd::Stopped, 0, {}};
             if (m_stop.stop_requested() && m_failures >= kStopAttempts) return fail(cannotStop());
             pause();
@@ -63,6 +69,8 @@ class RemoteSearch {
     }
 
   private:
+    bool left() const { return m_order.leave.stop_requested(); }
+
     /// Whether there is something on the other machine that could go on without us.
     bool mayRun() const { return m_submitted || m_order.handle; }
 
@@ -87,7 +95,7 @@ class RemoteSearch {
     void noteFailure(const Error& error) {
         ++m_failures;
         const std::string problem = error.text();
-        if (problem == m_lastProblem || m_stop.stop_requested()) return;
+        if (problem == m_lastProblem || m_stop.stop_requested() || left()) return;
         m_lastProblem = problem;
         m_observer.warned(problem + "; it is tried again");
     }
@@ -121,6 +129,7 @@ class RemoteSearch {
         if (!followed) return fail(followed.error());
         m_stopTold = false;
         for (;;) {
+            if (left()) return RemoteOutcome{RemoteEnd::Detached, m_handle.runId, {}};
             if (m_stop.stop_requested() && !m_stopTold) {
                 if (auto told = session.ask({{"do", "stop"}, {"job", m_handle.job}}); !told) return fail(told.error());
                 m_stopTold = true;
@@ -181,6 +190,7 @@ class RemoteSearch {
     Result<void> noteRun(std::int64_t run) {
         if (run == 0 || run == m_handle.runId) return {};
         m_handle.runId = run;
+        if (m_order.runBegan) m_order.runBegan(run);
         return writeHandle(m_handle);
     }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stop_token>
@@ -23,17 +24,19 @@ struct RemoteOrder {
     std::vector<std::string> dataKeys;  ///< settings that name data of this machine, which are brought there
     std::optional<int> workers;         ///< another number for one that is taken up again
     bool detach = false;                ///< leave it once its first rows are here
+    std::stop_token leave = {};         ///< leaves it to itself at once, wherever it stands
+    std::function<void(std::int64_t)> runBegan = {};  ///< told the number that the run has here, once it has one
 };
 
 enum class RemoteEnd {
     Finished,
     Stopped,   ///< by the user, checkpoint written there, rows here
-    Detached,  ///< it goes on there
+    Detached,  ///< left to itself, and it goes on there where it had begun
 };
 
 struct RemoteOutcome {
     RemoteEnd end = RemoteEnd::Finished;
-    std::int64_t runId = 0;  ///< here; 0: it ended before a run began, and nothing is stored
+    std::int64_t runId = 0;  ///< here; 0: no run had begun, and nothing is stored
     nlohmann::json result;   ///< what `search --json` prints, with the number that the run has here
 };
 

@@ -14,7 +14,8 @@ void Wake::Ring::operator()() const {
 }
 
 // Without a descriptor (there are too many) a wait is as long as it says.
-Wake::Wake(const std::stop_token& stop) : m_fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), m_ring(stop, Ring{m_fd}) {}
+Wake::Wake(const std::stop_token& stop, const std::stop_token& other)
+    : m_fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), m_ring(stop, Ring{m_fd}), m_otherRing(other, Ring{m_fd}) {}
 
 Wake::~Wake() {
     if (m_fd >= 0) ::close(m_fd);

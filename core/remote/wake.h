@@ -4,10 +4,11 @@
 
 namespace lpes::remote {
 
-/// A descriptor that has something to read once a stop is requested: what waits for a machine waits for the user too.
+/// A descriptor that has something to read once one of two stops is requested: what waits for a machine waits for the
+/// user too.
 class Wake {
   public:
-    explicit Wake(const std::stop_token& stop);
+    explicit Wake(const std::stop_token& stop, const std::stop_token& other = {});
     ~Wake();
     Wake(const Wake&) = delete;
     Wake& operator=(const Wake&) = delete;
@@ -22,7 +23,7 @@ class Wake {
         void operator()() const;
     };
     int m_fd;
-    std::stop_callback<Ring> m_ring;  // last: gone before the descriptor is
+    std::stop_callback<Ring> m_ring, m_otherRing;  // last: gone before the descriptor is
 };
 
 /// Waits that long, whatever is requested: for what goes on after a stop.

@@ -91,6 +91,7 @@ TEST(SearchPanel, TheFormGivesBackWhatItWasGiven) {
     SearchPanel panel;
     EXPECT_EQ(panel.form(), SearchForm{});
     SearchForm form;
+    form.host = QStringLiteral("me@machine");
     form.device = QStringLiteral("cuda:1");
     form.seed = 18446744073709551615ULL;
     form.task.pairs = 40;
@@ -115,6 +116,7 @@ TEST(SearchPanel, StartCarriesWhatWasTyped) {
     const Heard heard(panel);
     panel.setDevices({QStringLiteral("cpu"), QStringLiteral("cuda:0")});
     named<QComboBox>(panel, QStringLiteral("Device"))->setCurrentIndex(1);
+    QTest::keyClicks(named<QLineEdit>(panel, QStringLiteral("Run on")), QStringLiteral(" me@machine "));
     auto* population = named<QSpinBox>(panel, QStringLiteral("Population"));
     population->setFocus();
     population->selectAll();
@@ -126,6 +128,7 @@ TEST(SearchPanel, StartCarriesWhatWasTyped) {
     QTest::keyClicks(time, QStringLiteral("1,5"));
     QTest::keyClick(button(panel, SearchCommand::Start), Qt::Key_Space);
     ASSERT_EQ(heard.commands.size(), 1u);
+    EXPECT_EQ(heard.form.host, QStringLiteral("me@machine"));
     EXPECT_EQ(heard.form.device, QStringLiteral("cuda:0"));
     EXPECT_EQ(heard.form.population, 24);
     EXPECT_EQ(heard.form.seed, 77u);
@@ -185,7 +188,7 @@ TEST(SearchPanel, SettingsCannotBeEditedWhileASearchIsUnderWay) {
             QTest::keyClick(box, Qt::Key_Up);
             QTest::keyClicks(box, QStringLiteral("9"));
         }
-        for (const char* name : {"Seed", "Time limit in minutes"}) {
+        for (const char* name : {"Run on", "Seed", "Time limit in minutes"}) {
             QTest::keyClicks(named<QLineEdit>(panel, QString::fromLatin1(name)), QStringLiteral("9"));
         }
         EXPECT_FALSE(named<QComboBox>(panel, QStringLiteral("Device"))->isEnabled());

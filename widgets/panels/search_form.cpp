@@ -39,8 +39,14 @@ SearchFormEdit::SearchFormEdit(QWidget* parent)
                                            "generate, choice), or both (blend:0.2)"),
                             QStringLiteral("nll"));
     connect(m_task, &TaskFields::changed, this, &SearchFormEdit::problemChanged);
+    m_host =
+        entry(QStringLiteral("Run on"), QStringLiteral("Run on"),
+              QStringLiteral("A machine that ssh reaches, as user@machine, where lpes is installed and the model is "
+                             "under the same name; empty: this one"));
+    m_host->setPlaceholderText(QStringLiteral("this machine"));
+    m_task->setNext(m_host);
+    setTabOrder(m_host, m_device);
     m_layout->addRow(QStringLiteral("Device"), m_device);
-    m_task->setNext(m_device);
     m_optimizer = choiceField(this, QStringLiteral("Optimizer"),
                               QStringLiteral("Where candidates come from: bred (genetic), descents along the slope of "
                                              "the answers' likelihood (gradient), cma-es, or random curves"));
@@ -94,6 +100,7 @@ void SearchFormEdit::setOptimizers(const QStringList& names) {
 void SearchFormEdit::setForm(const SearchForm& form) {
     m_form = form;
     m_task->setForm(form.task);
+    m_host->setText(form.host);
     choose(*m_device, form.device);
     choose(*m_optimizer, form.optimizer);
     for (const Number& number : m_numbers) number.box->setValue(form.*number.value);
@@ -104,6 +111,7 @@ void SearchFormEdit::setForm(const SearchForm& form) {
 SearchForm SearchFormEdit::form() const {
     SearchForm form = m_form;
     form.task = m_task->form();
+    form.host = m_host->text().trimmed();
     form.device = m_device->currentText();
     form.optimizer = m_optimizer->currentText();
     for (const Number& number : m_numbers) form.*number.value = number.box->value();
@@ -113,6 +121,7 @@ SearchForm SearchFormEdit::form() const {
 void SearchFormEdit::setLocked(bool locked) {
     // Not disabled: what is running should stay readable, and be reached by keyboard and screen reader.
     for (const Number& number : m_numbers) lockCount(*number.box, locked);
+    m_host->setReadOnly(locked);
     m_seed->setReadOnly(locked);
     m_time->setReadOnly(locked);
     m_task->setLocked(locked);

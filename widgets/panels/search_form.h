@@ -52,7 +52,7 @@ class SearchFormEdit : public QWidget {
     QComboBox* m_device;
     QComboBox* m_optimizer;
     std::vector<Number> m_numbers;
-    QLineEdit *m_seed, *m_time;
+    QLineEdit *m_host, *m_seed, *m_time;
     QString m_seedProblem, m_timeProblem;
 };
 

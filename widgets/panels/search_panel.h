@@ -28,6 +28,7 @@ enum class SearchCommand { Start, Pause, Resume, Stop };
 
 /// The settings that the form offers; everything else keeps the study's value. A value.
 struct SearchForm {
+    QString host;  ///< user@machine that ssh reaches; empty: this machine
     QString device = QStringLiteral("cpu");
     std::uint64_t seed = 1;
     TaskForm task;  ///< an empty score is nll
