@@ -138,7 +138,9 @@ Result<JobFolder> Agent::jobOf(const json& request) const {
 Result<JobFolder> Agent::existingJob(const json& request) const {
     auto job = jobOf(request);
     if (job && !job->exists()) {
-        return fail(ErrorCode::Usage, fmt::format("the search '{}' is not here any more; its folder '{}' was removed",
+        return fail(ErrorCode::Usage, fmt::format("the search '{}' is not here any more, for its folder '{}' was "
+                                                  "removed; what came home of it can go on there "
+                                                  "with 'lpes resume RUN --here'",
                                                   textIn(request, "job"), job->path().string()));
     }
     return job;

@@ -54,7 +54,8 @@ class RemoteSearch {
             if (session) {
                 greet(**session);
                 auto outcome = sit(**session);
-                if (!(*session)->lost()) return outcome;
+                // What has ended has ended, also when the last answer was lost: asking again could start it again.
+                if (m_ended || !(*session)->lost()) return outcome;
                 noteLoss((*session)->whyLost());
             } else if (!m_connected && !m_stop.stop_requested() && !left()) {
                 return fail(session.error());
@@ -199,8 +200,10 @@ class RemoteSearch {
         auto run = m_rows.fetchLast(session, m_handle.job, m_stop);
         if (!run) return fail(run.error());
         if (auto noted = noteRun(*run); !noted) return fail(noted.error());
+        m_ended = true;
         const json code = ended.value("exit_code", json());
-        const bool finished = code == 0, stopped = code == kExitStopped;
+        // One that was told to stop before it listened to that has ended without a word.
+        const bool finished = code == 0, stopped = code == kExitStopped || (code.is_null() && m_stopTold);
         if (const std::string machine = textIn(ended, "elsewhere"); !machine.empty()) return fail(isElsewhere(machine));
         if (finished || m_handle.runId == 0) {
             static_cast<void>(session.ask({{"do", "forget"}, {"job", m_handle.job}}));
@@ -256,6 +259,7 @@ class RemoteSearch {
     bool m_connected = false;   ///< ever
     bool m_submitted = false;   ///< the search may run there
     bool m_stopTold = false;    ///< on this connection
+    bool m_ended = false;       ///< the search there, and its last rows are here
     bool m_versionTold = false;
     int m_failures = 0;  ///< attempts since the last connection
     std::string m_lastProblem;

@@ -71,8 +71,9 @@ Result<std::int64_t> RowFetcher::fetchLast(Session& session, const std::string& 
     if (!*received) return m_run;
     const bool before = stop.stop_requested();
     for (;;) {
+        const bool busy = othersWrite();  // who was in the way may be gone by the time that it is asked for
         auto merged = merge();
-        if (merged || !othersWrite()) return merged;
+        if (merged || (!busy && !othersWrite())) return merged;
         warnOnce(fmt::format("another program writes to the data base '{}'; the rows wait until it is free",
                              m_database.string()));
         if (before) {
