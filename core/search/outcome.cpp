@@ -58,7 +58,8 @@ std::vector<CandidateRecord> paretoFront(const SearchOutcome& outcome) {
     }
     std::vector<CandidateRecord> front;
     if (all.empty()) return front;
-    for (const std::size_t i : nonDominatedFronts(points).front()) front.push_back(*all[i]);
+    const auto fronts = nonDominatedFronts(points);
+    for (const std::size_t i : fronts.front()) front.push_back(*all[i]);
     std::ranges::stable_sort(front, std::greater(),
                              [](const CandidateRecord& record) { return record.evaluation.objectives; });
     return front;

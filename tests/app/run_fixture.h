@@ -4,37 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
-#include <sstream>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "tests/app/program.h"
+#include "tests/app/progress_lines.h"
 #include "tests/support/tiny_model.h"
 
 namespace lpes::test {
-
-/// Is there a line of progress that `wanted` accepts?
-inline std::function<bool(const std::string&)> progressed(
-    std::function<bool(const std::string& stage, int done)> wanted) {
-    return [wanted = std::move(wanted)](const std::string& text) {
-        std::istringstream lines(text);
-        std::string line;
-        while (std::getline(lines, line)) {
-            const nlohmann::json object = nlohmann::json::parse(line, nullptr, false);
-            if (!object.is_object() || object.value("type", "") != "progress") continue;
-            if (wanted(object.value("stage", ""), object.value("done", 0))) return true;
-        }
-        return false;
-    };
-}
-
-/// Has a prompt been evaluated?
-inline bool underWay(const std::string& text) {
-    return progressed([](const std::string& stage, int done) { return stage.starts_with("generation") && done > 0; })(
-        text);
-}
 
 /// A tiny model, and a data base of its own for every test.
 class RunVerbs : public testing::Test {

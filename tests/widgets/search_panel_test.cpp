@@ -261,12 +261,14 @@ TEST(SearchPanel, TabGoesThroughTheFormToTheButtons) {
     lpes::test::showActive(panel, {280, 700});
     named<QComboBox>(panel, QStringLiteral("Task"))->setFocus();
     QStringList order;
-    for (int i = 0; i < 18; ++i) {
+    for (int i = 0; i < 19; ++i) {
         QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
         order << QApplication::focusWidget()->accessibleName();
     }
     EXPECT_EQ(order.first(), QStringLiteral("Data"));
-    EXPECT_EQ(order.indexOf(QStringLiteral("Score")) + 1, order.indexOf(QStringLiteral("Device")));
+    EXPECT_EQ(order.indexOf(QStringLiteral("Score")) + 1, order.indexOf(QStringLiteral("Run on")))
+        << order.join(QLatin1Char('|')).toStdString();
+    EXPECT_EQ(order.indexOf(QStringLiteral("Run on")) + 1, order.indexOf(QStringLiteral("Device")));
     EXPECT_EQ(order.indexOf(QStringLiteral("Device")) + 1, order.indexOf(QStringLiteral("Optimizer")));
     EXPECT_EQ(order.indexOf(QStringLiteral("Optimizer")) + 1, order.indexOf(QStringLiteral("Population")));
     EXPECT_EQ(order.indexOf(QStringLiteral("Time limit in minutes")) + 1,

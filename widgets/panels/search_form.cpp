@@ -45,12 +45,13 @@ SearchFormEdit::SearchFormEdit(QWidget* parent)
                              "under the same name; empty: this one"));
     m_host->setPlaceholderText(QStringLiteral("this machine"));
     m_task->setNext(m_host);
-    setTabOrder(m_host, m_device);
     m_layout->addRow(QStringLiteral("Device"), m_device);
     m_optimizer = choiceField(this, QStringLiteral("Optimizer"),
                               QStringLiteral("Where candidates come from: bred (genetic), descents along the slope of "
                                              "the answers' likelihood (gradient), cma-es, or random curves"));
     m_layout->addRow(QStringLiteral("Optimizer"), m_optimizer);
+    setTabOrder(m_host, m_device);
+    setTabOrder(m_device, m_optimizer);
     number(QStringLiteral("Population"), 4, 10'000, &SearchForm::population,
            QStringLiteral("Candidates in each generation"));
     number(QStringLiteral("Generations"), 0, 10'000, &SearchForm::generations,

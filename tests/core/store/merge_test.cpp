@@ -39,7 +39,7 @@ class StoreMerge : public StoreTest {
         candidate.pointsJson = "[[0,1.1],[1,0.9]]";
         candidate.fitness = -0.5;
         EXPECT_TRUE(writer.recordCandidate(run, candidate));
-        EXPECT_TRUE(writer.recordGeneration(run, {0, -0.5, -1.0, -2.0, 0.1, 0.2, 1, "[[0,0]]"}));
+        EXPECT_TRUE(writer.recordGeneration(run, {0, -0.5, -1.0, -2.0, 0.1, 0.2, 1, "[[0,0]]", 3, 0.75}));
         EXPECT_TRUE(writer.recordPositions(
             run, std::vector<PositionRow>{{variant, "report", 0, "begin", 0, 1.0, 4, 2, 0.5, 0.1, 0.9, 1.25}}));
         EXPECT_TRUE(writer.recordAttention(run, std::vector<AttentionRow>{{variant, 0, "begin", -1, -1, 0.5, 0.5}}));
@@ -277,7 +277,10 @@ TEST_F(StoreMerge, AnOlderSchemaIsBroughtUpToDateInTheCopyAlone) {
     }
     {
         SQLite::Database older(away.string(), SQLite::OPEN_READWRITE);
-        older.exec("DROP TABLE slopes; PRAGMA user_version = 2");
+        older.exec(
+            "DROP TABLE slopes; ALTER TABLE candidates DROP COLUMN objectives_json; "
+            "ALTER TABLE generations DROP COLUMN front_size; ALTER TABLE generations DROP COLUMN hypervolume; "
+            "PRAGMA user_version = 2");
     }
     auto writer = openWriter();
     EXPECT_EQ(writer->merge(away).value().at(0).change, Change::Added);
