@@ -4,6 +4,7 @@
 #include <SQLiteCpp/Exception.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <system_error>
 #include <utility>
@@ -138,7 +139,8 @@ Result<void> extract(const std::filesystem::path& database, std::int64_t runId, 
                     fmt::format("'{}' is there already and is left alone; name a new file", file.string()));
     }
     std::filesystem::path part = std::filesystem::absolute(file);
-    const ScratchFile copy(part += ".part");
+    // A name of its own: a file of the user's must not be taken for ours, nor that of another extract.
+    const ScratchFile copy(part += fmt::format(".{}.part", ::getpid()));
     if (Result<void> taken = takeSnapshot(database, copy); !taken) return taken;
     {
         Result<std::unique_ptr<Connection>> connection = Connection::open(copy.path(), Access::ReadWrite);
