@@ -52,6 +52,11 @@ Result<void> checkHost(const Host& host) {
             fmt::format("--host '{}' is no name of a machine; give it as ssh takes it, as in user@machine", host.name));
     }
     if (host.program.empty()) return fail(ErrorCode::Usage, "--remote-lpes is empty; name the program lpes there");
+    // ssh reads options behind the machine's name too.
+    if (host.program.front() == '-') {
+        return fail(ErrorCode::Usage,
+                    fmt::format("--remote-lpes '{}' is no name of a program; name lpes there", host.program));
+    }
     return {};
 }
 
@@ -66,8 +71,10 @@ std::string remoteCommand(const Host& host) {
 std::vector<std::string> sshCommand(const Host& host) {
     const char* named = std::getenv("LPES_SSH");
     std::vector<std::string> command{named != nullptr && *named != '\0' ? named : "ssh", "-T", "-C"};
+    // The latter as sftp does: what the user's configuration has for his own logins would be in the way.
     for (const char* option :
-         {"BatchMode=yes", "ConnectTimeout=20", "ServerAliveInterval=15", "ServerAliveCountMax=3"}) {
+         {"BatchMode=yes", "ConnectTimeout=20", "ServerAliveInterval=15", "ServerAliveCountMax=3",
+          "ClearAllForwardings=yes", "ForwardX11=no", "PermitLocalCommand=no", "RemoteCommand=none"}) {
         command.insert(command.end(), {"-o", option});
     }
     command.insert(command.end(), {"--", host.name, remoteCommand(host)});

@@ -22,8 +22,8 @@ struct Host {
 [[nodiscard]] std::string remoteCommand(const Host& host);
 
 /// Program and arguments that reach it: the user's own ssh ($LPES_SSH, else ssh), so that his configuration, keys,
-/// agent and jump hosts count. It asks for nothing (BatchMode), compresses, and notices within a minute that the other
-/// side is gone.
+/// agent and jump hosts count. It asks for nothing (BatchMode), compresses, forwards no ports, and notices within a
+/// minute that the other side is gone.
 [[nodiscard]] std::vector<std::string> sshCommand(const Host& host);
 
 /// Why a connection ended that had not begun, in one sentence: from the exit code of ssh (255: ssh itself; else that of

@@ -19,6 +19,7 @@ TEST(RemoteHost, NamesThatSshWouldTakeForSomethingElseAreRefused) {
         EXPECT_EQ(refused.error().code, ErrorCode::Usage);
     }
     EXPECT_FALSE(checkHost({"machine", ""}));
+    EXPECT_FALSE(checkHost({"machine", "-oProxyCommand=date"}));
 }
 
 TEST(RemoteHost, TheProgramIsOneWordForTheShellThere) {
