@@ -1,6 +1,7 @@
 #include "core/base/child_process.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -12,6 +13,17 @@
 extern char** environ;
 
 namespace lpes {
+
+namespace {
+
+constexpr int kLostChild = 128;  ///< somebody else waited for it: how it ended is not known
+constexpr int kLookEveryMs = 10;
+
+int codeOf(int status) {
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace
 
 Result<pid_t> startChild(const ChildStart& start) {
     posix_spawn_file_actions_t actions;
@@ -48,9 +60,20 @@ Result<pid_t> startChild(const ChildStart& start) {
 int waitForChild(pid_t child) {
     int status = 0;
     while (::waitpid(child, &status, 0) < 0) {
-        if (errno != EINTR) return 128;  // somebody else waited for it: how it ended is lost
+        if (errno != EINTR) return kLostChild;
     }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return codeOf(status);
+}
+
+std::optional<int> waitForChild(pid_t child, int timeoutMs) {
+    for (int left = timeoutMs;; left -= kLookEveryMs) {
+        int status = 0;
+        const pid_t ended = ::waitpid(child, &status, WNOHANG);
+        if (ended == child) return codeOf(status);
+        if (ended < 0 && errno != EINTR) return kLostChild;
+        if (left <= 0) return std::nullopt;
+        ::poll(nullptr, 0, kLookEveryMs);
+    }
 }
 
 }  // namespace lpes

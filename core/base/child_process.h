@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,5 +23,7 @@ struct ChildStart {
 
 /// Waits until it ends: its exit code, or 128 + the number of the signal that ended it.
 [[nodiscard]] int waitForChild(pid_t child);
+/// The same for so long at most; none where it goes on.
+[[nodiscard]] std::optional<int> waitForChild(pid_t child, int timeoutMs);
 
 }  // namespace lpes

@@ -67,9 +67,44 @@ int writeAll(int descriptor, std::string_view bytes) {
 }
 
 Result<void> Channel::send(const json& message) {
-    const int error = writeAll(m_out, oneLine(message) + "\n");
+    const int error = put(oneLine(message) + "\n");
     if (error != 0) return fail(gone(error));
     return {};
+}
+
+Result<void> Channel::sendLineEnd() {
+    const int error = put("\n");
+    if (error != 0) return fail(gone(error));
+    return {};
+}
+
+int Channel::put(std::string_view bytes) {
+    if (m_interrupt < 0) return writeAll(m_out, bytes);
+    while (!bytes.empty()) {
+        pollfd sides[2] = {{m_out, POLLOUT, 0}, {m_interrupt, POLLIN, 0}};
+        if (::poll(sides, 2, -1) < 0) {
+            if (errno == EINTR) continue;
+            return errno;
+        }
+        if (sides[1].revents != 0) {
+            m_closed = true;
+            return ECANCELED;
+        }
+        const ssize_t sent = ::send(m_out, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+        if (sent < 0) return errno;
+        bytes.remove_prefix(static_cast<std::size_t>(sent));
+    }
+    return 0;
+}
+
+bool Channel::waitForMore() {
+    if (m_interrupt < 0) return true;
+    pollfd sources[2] = {{m_in, POLLIN, 0}, {m_interrupt, POLLIN, 0}};
+    while (::poll(sources, 2, -1) < 0 && errno == EINTR) {
+    }
+    if (sources[1].revents != 0) m_closed = true;
+    return !m_closed;
 }
 
 Result<void> Channel::sendFile(const std::filesystem::path& file, std::uint64_t bytes) {
@@ -83,10 +118,8 @@ Result<void> Channel::sendFile(const std::filesystem::path& file, std::uint64_t 
         const ssize_t got = readUninterrupted(source.get(), chunk.data(), std::min<std::uint64_t>(bytes, chunk.size()));
         if (got < 0) return unreadable(std::strerror(errno));
         if (got == 0) return unreadable("it became shorter while it was read");
-        if (const int error = writeAll(m_out, std::string_view(chunk).substr(0, static_cast<std::size_t>(got)));
-            error != 0) {
-            return fail(gone(error));
-        }
+        const int error = put(std::string_view(chunk).substr(0, static_cast<std::size_t>(got)));
+        if (error != 0) return fail(gone(error));
         bytes -= static_cast<std::uint64_t>(got);
     }
     return {};
@@ -132,12 +165,17 @@ Channel::Incoming Channel::receive(int timeoutMs, int wake) {
             const auto remaining = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
             left = static_cast<int>(std::max<long long>(remaining, 0));
         }
-        pollfd sources[2] = {{m_in, POLLIN, 0}, {wake, POLLIN, 0}};  // a negative descriptor is passed over
-        const int ready = ::poll(sources, 2, left);
+        // A negative descriptor is passed over.
+        pollfd sources[3] = {{m_in, POLLIN, 0}, {wake, POLLIN, 0}, {m_interrupt, POLLIN, 0}};
+        const int ready = ::poll(sources, 3, left);
         if (ready < 0 && errno == EINTR) continue;
         if (ready < 0) return incoming;
         if (ready == 0) {
             incoming.kind = Kind::Nothing;
+            return incoming;
+        }
+        if (sources[2].revents != 0) {
+            m_closed = true;
             return incoming;
         }
         if (sources[0].revents != 0) {
@@ -153,7 +191,7 @@ Result<void> Channel::receiveFile(const std::filesystem::path& file, std::uint64
     const Descriptor target(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     int failure = target.get() < 0 ? errno : 0;
     while (bytes > 0) {
-        if (m_buffer.empty() && !readSome()) return fail(gone(0));
+        if (m_buffer.empty() && !(waitForMore() && readSome())) return fail(gone(0));
         const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, m_buffer.size()));
         if (failure == 0) failure = writeAll(target.get(), std::string_view(m_buffer).substr(0, part));
         m_buffer.erase(0, part);

@@ -17,8 +17,14 @@ class Channel {
   public:
     Channel(int in, int out) : m_in(in), m_out(out) {}
 
+    /// A descriptor that ends whatever the channel waits for, in both directions, once it has something to read; the
+    /// channel is closed then, for nobody knows how far its bytes came. −1: none. `out` must be a socket.
+    void setInterrupt(int descriptor) { m_interrupt = descriptor; }
+
     /// Failed when the other side is gone; nothing is known about what it read.
     [[nodiscard]] Result<void> send(const nlohmann::json& message);
+    /// Ends a line that somebody else may have begun; one without anything in it is no message.
+    [[nodiscard]] Result<void> sendLineEnd();
     /// The whole of a file, which must have `bytes` bytes. BadInput when it cannot be read or has shrunk (the channel
     /// is then of no use any more), Failed as send.
     [[nodiscard]] Result<void> sendFile(const std::filesystem::path& file, std::uint64_t bytes);
@@ -46,10 +52,14 @@ class Channel {
 
   private:
     [[nodiscard]] bool takeMessage(nlohmann::json& message);
+    /// writeAll to the other side, unless interrupted (ECANCELED).
+    [[nodiscard]] int put(std::string_view bytes);
+    /// False when interrupted before there was something to read.
+    [[nodiscard]] bool waitForMore();
     /// Adds to m_buffer what can be read; false at the end.
     [[nodiscard]] bool readSome();
 
-    int m_in, m_out;
+    int m_in, m_out, m_interrupt = -1;
     std::string m_buffer;
     std::size_t m_searched = 0;  ///< bytes of the buffer that have no line end
     std::string m_stray;

@@ -39,7 +39,7 @@ Result<std::string> bring(Session& session, const Host& host, const std::string&
     if (!fs::exists(path, missing)) {
         auto there = session.ask({{"do", "exists"}, {"path", path}});
         if (!there) return fail(there.error());
-        if (there->value("there", false)) return path;
+        if (there->contains("there") && (*there)["there"] == true) return path;
         return fail(ErrorCode::BadInput, fmt::format("the data '{}' are neither on this machine nor on '{}'; correct "
                                                      "the path",
                                                      path, host.name));

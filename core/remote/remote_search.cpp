@@ -12,6 +12,7 @@
 #include "core/remote/row_fetcher.h"
 #include "core/remote/session.h"
 #include "core/remote/wake.h"
+#include "core/store/store.h"
 
 namespace lpes::remote {
 
@@ -21,6 +22,8 @@ using nlohmann::json;
 
 /// Seconds between attempts to reach a machine again; the last for all that follow.
 constexpr std::array<int, 7> kPauses{1, 2, 4, 8, 15, 30, 60};
+/// A connection that is lost sooner is as good as none: what breaks it may break every one.
+constexpr double kLastingSeconds = 60.0;
 /// Attempts to tell a search to stop that cannot be reached.
 constexpr int kStopAttempts = 3;
 constexpr int kStopPauseMs = 1000;
@@ -35,7 +38,8 @@ class RemoteSearch {
           m_observer(observer),
           m_stop(stop),
           m_wake(stop, order.leave),
-          m_rows(order.database, observer, m_wake) {
+          m_leaveWake(order.leave),
+          m_rows(order.database, observer, m_wake, m_leaveWake) {
         if (order.handle) {
             m_handle = *order.handle;
             m_offset = kFromNowOn;
@@ -50,20 +54,20 @@ class RemoteSearch {
     Result<RemoteOutcome> run() {
         for (;;) {
             if (left()) return RemoteOutcome{RemoteEnd::Detached, m_handle.runId, {}};
-            auto session = Session::open(m_handle.host, m_stop.stop_requested() ? -1 : m_wake.descriptor());
+            auto session = Session::open(m_handle.host, wake().descriptor());
             if (session) {
                 greet(**session);
                 auto outcome = sit(**session);
                 // What has ended has ended, also when the last answer was lost: asking again could start it again.
-                if (m_ended || !(*session)->lost()) return outcome;
-                noteLoss((*session)->whyLost());
+                if (m_ended || !((*session)->lost() || left())) return outcome;
+                if (!left() && !isOver()) noteLoss((*session)->whyLost());
             } else if (!m_connected && !m_stop.stop_requested() && !left()) {
                 return fail(session.error());
             } else {
                 noteFailure(session.error());
             }
             if (left()) continue;
-            if (m_stop.stop_requested() && !mayRun()) return RemoteOutcome{RemoteEnd::Stopped, 0, {}};
+            if (isOver()) return RemoteOutcome{RemoteEnd::Stopped, 0, {}};
             if (m_stop.stop_requested() && m_failures >= kStopAttempts) return fail(cannotStop());
             pause();
         }
@@ -74,9 +78,14 @@ class RemoteSearch {
 
     /// Whether there is something on the other machine that could go on without us.
     bool mayRun() const { return m_submitted || m_order.handle; }
+    /// Stopped before there was anything to stop there.
+    bool isOver() const { return m_stop.stop_requested() && !mayRun(); }
+
+    /// What ends a wait: a stop, until it was requested, and leaving.
+    const Wake& wake() const { return m_stop.stop_requested() ? m_leaveWake : m_wake; }
 
     void greet(const Session& session) {
-        m_failures = 0;
+        m_connectedAt = steadySeconds();
         if (m_connected) m_observer.warned(fmt::format("connected to '{}' again", m_handle.host.name));
         m_connected = true;
         if (session.version() == kVersion || m_versionTold) return;
@@ -86,6 +95,8 @@ class RemoteSearch {
     }
 
     void noteLoss(const std::string& why) {
+        if (steadySeconds() - m_connectedAt >= kLastingSeconds) m_failures = 0;
+        ++m_failures;
         m_lastProblem = why;
         m_observer.warned(fmt::format("the connection to '{}' was lost{}; {}, and it is tried again",
                                       m_handle.host.name, why.empty() ? "" : " (" + why + ")",
@@ -96,18 +107,15 @@ class RemoteSearch {
     void noteFailure(const Error& error) {
         ++m_failures;
         const std::string problem = error.text();
-        if (problem == m_lastProblem || m_stop.stop_requested() || left()) return;
+        const bool known = problem == m_lastProblem;
         m_lastProblem = problem;
-        m_observer.warned(problem + "; it is tried again");
+        if (!known && !m_stop.stop_requested() && !left()) m_observer.warned(problem + "; it is tried again");
     }
 
     void pause() {
-        if (m_stop.stop_requested()) {
-            waitRegardless(kStopPauseMs);
-            return;
-        }
-        const auto at = std::min<std::size_t>(static_cast<std::size_t>(m_failures), kPauses.size() - 1);
-        static_cast<void>(m_wake.waitFor(kPauses[at] * 1000));
+        const auto at =
+            std::min<std::size_t>(static_cast<std::size_t>(std::max(m_failures - 1, 0)), kPauses.size() - 1);
+        static_cast<void>(wake().waitFor(m_stop.stop_requested() ? kStopPauseMs : kPauses[at] * 1000));
     }
 
     Error cannotStop() const {
@@ -125,9 +133,10 @@ class RemoteSearch {
     /// One connection: everything in it can be done again in the next one. The result counts unless the session is
     /// lost.
     Result<RemoteOutcome> sit(Session& session) {
-        if (auto submitted = submit(session); !submitted) return fail(submitted.error());
+        session.setInterrupt(m_leaveWake.descriptor());
+        if (auto submitted = submit(session); !submitted) return withoutJob(submitted.error());
         auto followed = session.ask({{"do", "follow"}, {"job", m_handle.job}, {"offset", m_offset}});
-        if (!followed) return fail(followed.error());
+        if (!followed) return withoutJob(followed.error());
         m_stopTold = false;
         for (;;) {
             if (left()) return RemoteOutcome{RemoteEnd::Detached, m_handle.runId, {}};
@@ -135,7 +144,8 @@ class RemoteSearch {
                 if (auto told = session.ask({{"do", "stop"}, {"job", m_handle.job}}); !told) return fail(told.error());
                 m_stopTold = true;
             }
-            const Channel::Incoming event = session.nextEvent(kLookEveryMs, m_stopTold ? -1 : m_wake.descriptor());
+            const Channel::Incoming event =
+                session.nextEvent(kLookEveryMs, (m_stopTold ? m_leaveWake : m_wake).descriptor());
             if (event.kind == Channel::Kind::Closed) return fail(ErrorCode::Failed, "the connection was lost");
             if (event.kind == Channel::Kind::Message) {
                 if (textIn(event.message, "type") == "ended") return finish(session, event.message);
@@ -151,8 +161,11 @@ class RemoteSearch {
         if (m_order.handle) return pickUp(session);
         if (!m_submitted) {
             m_settings = m_order.settings;
+            // Nothing runs yet, so a stop may end this at any moment.
+            session.setInterrupt(m_wake.descriptor());
             auto brought = bringData(session, m_handle.host, m_settings, m_order.dataKeys, m_observer);
             if (!brought) return brought;
+            session.setInterrupt(m_leaveWake.descriptor());
             // Remembered before it is asked for: a search that nobody here knows of would be lost.
             if (auto written = writeHandle(m_handle); !written) return written;
             m_submitted = true;
@@ -171,6 +184,26 @@ class RemoteSearch {
         if (!resumed) return fail(resumed.error());
         m_submitted = true;
         return {};
+    }
+
+    /// What it means that a search was refused: one that is not there any more has nothing to go back to, where its run
+    /// here is finished or never began.
+    Result<RemoteOutcome> withoutJob(Error error) {
+        // BadInput: its folder is there, and it was never started.
+        const bool gone = m_order.handle && (error.code == ErrorCode::Usage || error.code == ErrorCode::BadInput);
+        if (!gone) return fail(std::move(error));
+        if (m_handle.runId == 0) {
+            removeHandle(m_handle);
+            error.message = "the search is not there any more, and no rows of it have come; start it again";
+            return fail(std::move(error));
+        }
+        auto reader = store::StoreReader::open(m_handle.database);
+        if (!reader) return fail(std::move(error));
+        const auto run = (*reader)->run(m_handle.runId);
+        if (!run || run->state != store::RunState::Finished) return fail(std::move(error));
+        removeHandle(m_handle);
+        json result = json::parse(run->resultJson, nullptr, false);
+        return RemoteOutcome{RemoteEnd::Finished, m_handle.runId, result.is_object() ? result : json::object()};
     }
 
     void tell(const json& line) {
@@ -199,13 +232,16 @@ class RemoteSearch {
     Result<RemoteOutcome> finish(Session& session, const json& ended) {
         auto run = m_rows.fetchLast(session, m_handle.job, m_stop);
         if (!run) return fail(run.error());
+        const bool hasRows = *run != 0;
         if (auto noted = noteRun(*run); !noted) return fail(noted.error());
         m_ended = true;
         const json code = ended.value("exit_code", json());
         // One that was told to stop before it listened to that has ended without a word.
         const bool finished = code == 0, stopped = code == kExitStopped || (code.is_null() && m_stopTold);
         if (const std::string machine = textIn(ended, "elsewhere"); !machine.empty()) return fail(isElsewhere(machine));
-        if (finished || m_handle.runId == 0) {
+        // Nothing is forgotten there that is not here.
+        if (!hasRows && (finished || m_handle.runId != 0)) return fail(noRows());
+        if (finished || !hasRows) {
             static_cast<void>(session.ask({{"do", "forget"}, {"job", m_handle.job}}));
             removeHandle(m_handle);
         }
@@ -215,6 +251,16 @@ class RemoteSearch {
         if (!outcome.result.is_object()) outcome.result = json::object();
         if (m_handle.runId != 0) outcome.result["run_id"] = m_handle.runId;
         return outcome;
+    }
+
+    Error noRows() const {
+        return {
+            ErrorCode::Failed,
+            fmt::format("the search on '{}' has ended, and its rows are not in the folder of its job '{}' there; what "
+                        "came here stays",
+                        m_handle.host.name, m_handle.job),
+            {},
+            {}};
     }
 
     Error isElsewhere(const std::string& machine) const {
@@ -251,7 +297,7 @@ class RemoteSearch {
     const RemoteOrder& m_order;
     ProgressObserver& m_observer;
     const std::stop_token m_stop;
-    const Wake m_wake;
+    const Wake m_wake, m_leaveWake;
     RowFetcher m_rows;
     Handle m_handle;
     json m_settings;            ///< as they are sent: with the paths that data have there
@@ -261,7 +307,8 @@ class RemoteSearch {
     bool m_stopTold = false;    ///< on this connection
     bool m_ended = false;       ///< the search there, and its last rows are here
     bool m_versionTold = false;
-    int m_failures = 0;  ///< attempts since the last connection
+    double m_connectedAt = 0.0;
+    int m_failures = 0;  ///< attempts since the last connection that lasted
     std::string m_lastProblem;
 };
 

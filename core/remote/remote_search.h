@@ -43,7 +43,9 @@ struct RemoteOutcome {
 /// Runs the search there and stays with it: brings data files there (by content, once), starts it so that it needs no
 /// connection, tells its progress, copies its rows into the data base here every few seconds and at the end. A
 /// connection that is lost is made again, with growing pauses, until `stop`; nothing is lost meanwhile and no progress
-/// is told twice. `stop` stops the search there as Ctrl-C would, fetches what it has and returns.
+/// is told twice. `stop` stops the search there as Ctrl-C would, fetches what it has and returns; while nothing runs
+/// there yet it ends what is going on, Stopped without a run. One to be picked up that is not there any more is
+/// Finished where its run here is, else Usage; its handle goes where nothing can come back by it.
 ///
 /// Blocks; the data base here is opened for writing at moments only, and waited for when another program writes to it.
 /// Failed where the machine cannot be reached at first, or where the search there died (what it had is here, and can be

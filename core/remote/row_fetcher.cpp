@@ -1,8 +1,13 @@
 #include "core/remote/row_fetcher.h"
 
 #include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <string_view>
 #include <system_error>
 
 #include "core/base/clock.h"
@@ -20,6 +25,15 @@ constexpr double kLeastSeconds = 5.0;
 constexpr double kTimesItsLength = 10.0;
 constexpr int kLockedMs = 2000;
 
+/// Whether the number at the end of a file's name is that of a process of this machine that is gone.
+bool isLeftOver(const std::string& name, std::string_view beginning) {
+    if (!name.starts_with(beginning)) return false;
+    pid_t process = 0;
+    const char* const end = name.data() + name.size();
+    const auto [behind, error] = std::from_chars(name.data() + beginning.size(), end, process);
+    return error == std::errc() && behind == end && process > 0 && ::kill(process, 0) != 0 && errno == ESRCH;
+}
+
 /// Removed when left.
 struct PassingFile {
     const fs::path& path;
@@ -35,9 +49,18 @@ bool RowFetcher::due() const {
     return (m_news || m_run == 0) && steadySeconds() >= m_nextAt;
 }
 
-fs::path RowFetcher::file(const std::string& job) const {
-    fs::path name = m_database;
-    return name += ".remote-" + job;
+void RowFetcher::chooseFile(const std::string& job) {
+    if (!m_file.empty()) return;
+    std::error_code ignored;
+    fs::path name = fs::absolute(m_database, ignored);
+    name += ".remote-" + job + "-";
+    const std::string beginning = name.filename().string();
+    for (fs::directory_iterator at(name.parent_path(), ignored), end; !ignored && at != end; at.increment(ignored)) {
+        std::error_code gone;
+        if (isLeftOver(at->path().filename().string(), beginning)) fs::remove(at->path(), gone);
+    }
+    // Two programs may follow one search at the same time.
+    m_file = name += fmt::format("{}", ::getpid());
 }
 
 Result<std::int64_t> RowFetcher::fetch(Session& session, const std::string& job) {
@@ -48,7 +71,7 @@ Result<std::int64_t> RowFetcher::fetch(Session& session, const std::string& job)
                              m_database.string()));
         return m_run;
     }
-    m_file = file(job);
+    chooseFile(job);
     const PassingFile passing{m_file};
     const auto received = receive(session, job);
     if (!received && session.lost()) return fail(received.error());
@@ -64,11 +87,11 @@ Result<std::int64_t> RowFetcher::fetch(Session& session, const std::string& job)
 }
 
 Result<std::int64_t> RowFetcher::fetchLast(Session& session, const std::string& job, const std::stop_token& stop) {
-    m_file = file(job);
+    chooseFile(job);
     const PassingFile passing{m_file};
     const auto received = receive(session, job);
     if (!received) return fail(received.error());
-    if (!*received) return m_run;
+    if (!*received) return std::int64_t{0};
     const bool before = stop.stop_requested();
     for (;;) {
         const bool busy = othersWrite();  // who was in the way may be gone by the time that it is asked for
@@ -76,11 +99,7 @@ Result<std::int64_t> RowFetcher::fetchLast(Session& session, const std::string& 
         if (merged || (!busy && !othersWrite())) return merged;
         warnOnce(fmt::format("another program writes to the data base '{}'; the rows wait until it is free",
                              m_database.string()));
-        if (before) {
-            waitRegardless(kLockedMs);
-        } else if (m_wake.waitFor(kLockedMs)) {
-            return merged;
-        }
+        if ((before ? m_leave : m_wake).waitFor(kLockedMs)) return merged;
     }
 }
 
@@ -90,7 +109,7 @@ Result<bool> RowFetcher::receive(Session& session, const std::string& job) {
     const std::int64_t bytes = numberIn(*rows, "bytes");
     if (bytes <= 0) return false;
     std::error_code ignored;  // what is at fault shows when the file is written
-    fs::create_directories(fs::absolute(m_file, ignored).parent_path(), ignored);
+    fs::create_directories(m_file.parent_path(), ignored);
     if (auto received = session.receiveFile(m_file, static_cast<std::uint64_t>(bytes)); !received) {
         return fail(received.error());
     }

@@ -17,8 +17,9 @@ namespace lpes::remote {
 /// time goes into it. thread-compatible.
 class RowFetcher {
   public:
-    RowFetcher(std::filesystem::path database, ProgressObserver& observer, const Wake& wake)
-        : m_database(std::move(database)), m_observer(observer), m_wake(wake) {}
+    /// `wake`: something was requested; `leave`: the search is to be left, stopped or not.
+    RowFetcher(std::filesystem::path database, ProgressObserver& observer, const Wake& wake, const Wake& leave)
+        : m_database(std::move(database)), m_observer(observer), m_wake(wake), m_leave(leave) {}
 
     /// The search has said something, so there may be new rows.
     void somethingHappened() { m_news = true; }
@@ -28,7 +29,7 @@ class RowFetcher {
     /// writes to, is told once and left to the next time; only a lost connection is an error.
     [[nodiscard]] Result<std::int64_t> fetch(Session& session, const std::string& job);
     /// The last time: trouble is an error, and another program that writes to the data base is waited for, until a stop
-    /// is requested meanwhile.
+    /// is requested meanwhile or the search is left. 0: there are none at all.
     [[nodiscard]] Result<std::int64_t> fetchLast(Session& session, const std::string& job, const std::stop_token& stop);
 
   private:
@@ -37,11 +38,12 @@ class RowFetcher {
     [[nodiscard]] Result<std::int64_t> merge();
     [[nodiscard]] bool othersWrite() const;
     void warnOnce(const std::string& sentence);
-    [[nodiscard]] std::filesystem::path file(const std::string& job) const;
+    /// Chooses m_file, and removes what processes that were killed have left of its like.
+    void chooseFile(const std::string& job);
 
     std::filesystem::path m_database, m_file;
     ProgressObserver& m_observer;
-    const Wake& m_wake;
+    const Wake &m_wake, &m_leave;
     bool m_news = false;
     std::int64_t m_run = 0;
     double m_nextAt = 0.0;

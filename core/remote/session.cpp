@@ -26,6 +26,7 @@ using nlohmann::json;
 
 /// ssh gives up by itself after 20 s where nobody answers; a login that says nothing for longer than this does not.
 constexpr int kGreetingMs = 120'000;
+/// What ssh has to end by itself, and again once it was told to.
 constexpr double kEndSeconds = 2.0;
 
 bool isEvent(const json& message) {
@@ -170,16 +171,26 @@ std::string Session::whyLost() {
 int Session::end() {
     if (m_child <= 0) return m_exitCode;
     ::shutdown(m_out, SHUT_WR);
-    // It is through when it has closed its output; what it still prints is passed over.
-    const double until = steadySeconds() + kEndSeconds;
+    // It is through when it has closed its output; what it still prints is passed over. One that has not come so far as
+    // to greet waits for somebody else and ends by nothing that we do here.
+    const bool connecting = m_version.empty() && !m_channel.closed();
+    const double until = steadySeconds() + (connecting ? 0.0 : kEndSeconds);
     pollfd output{m_in, POLLIN, 0};
     std::string passedOver(1 << 16, '\0');
-    for (double left = kEndSeconds; left > 0.0; left = until - steadySeconds()) {
+    bool through = m_channel.closed();
+    for (double left = 0.0; !through && (left = until - steadySeconds()) > 0.0;) {
         if (::poll(&output, 1, static_cast<int>(left * 1000.0) + 1) <= 0) break;
-        if (::read(m_in, passedOver.data(), passedOver.size()) <= 0) break;
+        through = ::read(m_in, passedOver.data(), passedOver.size()) <= 0;
     }
-    ::kill(m_child, SIGTERM);  // one that has ended by itself is not waited for yet, so the number is still its own
-    m_exitCode = waitForChild(m_child);
+    // One that has ended is not waited for yet, so the number is still its own.
+    constexpr int kGraceMs = static_cast<int>(kEndSeconds * 1000.0);
+    auto code = waitForChild(m_child, through ? kGraceMs : 0);
+    for (const int signal : {SIGTERM, SIGKILL}) {
+        if (code) break;
+        ::kill(m_child, signal);
+        code = waitForChild(m_child, kGraceMs);
+    }
+    m_exitCode = code.value_or(128 + SIGKILL);
     m_child = -1;
     return m_exitCode;
 }

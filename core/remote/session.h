@@ -23,10 +23,14 @@ class Session {
     /// Connects and greets. Unsupported where ssh is missing here, lpes there, or the two do not fit together; Failed
     /// where the machine cannot be reached (connectionError). Waits for `wake` too: then Failed, as woken() says.
     [[nodiscard]] static Result<std::unique_ptr<Session>> open(const Host& host, int wake);
-    /// Tells the other side that nothing more comes, and ends ssh.
+    /// Tells the other side that nothing more comes, and ends ssh: within seconds, whatever holds it up.
     ~Session();
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
+
+    /// A descriptor that ends every wait for the other side, which is lost then; −1: none. An answer may take as long
+    /// as a disk there or the network does.
+    void setInterrupt(int descriptor) { m_channel.setInterrupt(descriptor); }
 
     /// The answer to a request. The other side's error as it says, with the machine in front; Failed when the
     /// connection is lost (lost() is true from then on).
@@ -51,7 +55,8 @@ class Session {
     [[nodiscard]] Result<void> greet(int wake);
     [[nodiscard]] Result<nlohmann::json> answer();
     [[nodiscard]] Error lostError();
-    /// Waits for ssh, which is told to end where it does not by itself: its exit code.
+    /// Waits for ssh, which is told to end where it does not by itself, and killed where it does not listen: its exit
+    /// code.
     int end();
     [[nodiscard]] std::string standardError() const;
 

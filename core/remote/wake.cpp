@@ -26,8 +26,4 @@ bool Wake::waitFor(int timeoutMs) const {
     return ::poll(&source, 1, timeoutMs) > 0;
 }
 
-void waitRegardless(int timeoutMs) {
-    ::poll(nullptr, 0, timeoutMs);
-}
-
 }  // namespace lpes::remote

@@ -26,7 +26,4 @@ class Wake {
     std::stop_callback<Ring> m_ring, m_otherRing;  // last: gone before the descriptor is
 };
 
-/// Waits that long, whatever is requested: for what goes on after a stop.
-void waitRegardless(int timeoutMs);
-
 }  // namespace lpes::remote

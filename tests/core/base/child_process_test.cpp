@@ -35,6 +35,17 @@ TEST(ChildProcess, ExitCodesAndSignalsComeBack) {
     EXPECT_EQ(waitForChild(startChild({{"sh", "-c", "kill -TERM $$"}}).value()), 128 + SIGTERM);
 }
 
+TEST(ChildProcess, OneThatGoesOnIsWaitedForNoLongerThanAsked) {
+    int ends[2];
+    ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    const auto child = startChild({{"sh", "-c", "read line; exit 4"}, ends[0]});
+    ::close(ends[0]);
+    ASSERT_TRUE(child);
+    EXPECT_FALSE(waitForChild(*child, 0));
+    ::close(ends[1]);
+    EXPECT_EQ(waitForChild(*child, 60'000), 4);
+}
+
 TEST(ChildProcess, ArgumentsArriveAsTheyAre) {
     EXPECT_EQ(printed({"printf", "%s|", "a b", "$HOME", "it's", "two\nlines", ""}), "a b|$HOME|it's|two\nlines||");
 }

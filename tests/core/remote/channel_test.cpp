@@ -123,5 +123,23 @@ TEST_F(RemoteChannel, AStopEndsTheWait) {
     EXPECT_TRUE(late.waitFor(0)) << "requested before";
 }
 
+TEST_F(RemoteChannel, AnInterruptEndsEveryWait) {
+    constexpr std::size_t kMoreThanFits = 8u << 20;
+    const auto source = folder.write("source", std::string(kMoreThanFits, 'x'));
+    std::stop_source stop;
+    const Wake wake(stop.get_token());
+    Channel sending(ends[0], ends[0]);
+    sending.setInterrupt(wake.descriptor());
+    std::thread user([&] { stop.request_stop(); });
+    EXPECT_FALSE(sending.sendFile(source, kMoreThanFits)) << "nobody reads";
+    user.join();
+    EXPECT_TRUE(sending.closed());
+    Channel receiving(ends[0], ends[0]);
+    receiving.setInterrupt(wake.descriptor());
+    EXPECT_EQ(receiving.receive(-1).kind, Kind::Closed);
+    EXPECT_FALSE(receiving.receiveFile(folder.path() / "file", 5));
+    EXPECT_FALSE(receiving.send({{"n", 1}, {"m", 2}}));
+}
+
 }  // namespace
 }  // namespace lpes::remote
