@@ -59,6 +59,14 @@ std::uint64_t lastLinesOf(const fs::path& log) {
     return part.lines.empty() ? size : part.firstEnd;
 }
 
+/// Whether these data are there.
+bool hasKey(const fs::path& place, const std::string& key) {
+    std::error_code ignored;
+    if (!fs::exists(place, ignored)) return false;
+    const auto data = listData(place);
+    return data && data->key == key;
+}
+
 bool isKey(const std::string& key) {
     return key.size() == 64 && key.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
@@ -99,6 +107,8 @@ LogLines readLog(const fs::path& log, std::uint64_t from, bool ended) {
 }
 
 void Agent::serve() {
+    // A login shell may have left a line open, as those do that set the title of a terminal.
+    if (!m_channel.sendLineEnd()) return;
     if (!m_channel.send({{"lpes_remote", kProtocol}, {"version", kVersion}, {"schema", store::kSchemaVersion}})) return;
     for (;;) {
         const Channel::Incoming incoming = m_channel.receive(m_followed ? kLookEveryMs : -1);
@@ -158,16 +168,13 @@ Agent::Answer Agent::findData(const json& request) {
     const auto folder = dataFolder(request, false);
     if (!folder) return fail(folder.error());
     json found{{"type", "data"}, {"path", nullptr}};
-    std::error_code ignored;
     const fs::path name = textIn(request, "name");
     if (!staysInside(name)) return fail(ErrorCode::Usage, fmt::format("'{}' is no name of data", name.string()));
-    const fs::path kept = *folder / name;
-    const fs::path same = textIn(request, "path");
-    if (fs::exists(kept, ignored)) {
-        found["path"] = kept.string();
-    } else if (same.is_absolute() && fs::exists(same, ignored)) {
-        const auto data = listData(same);
-        if (data && data->key == textIn(request, "key")) found["path"] = same.string();
+    // Looked into each time: somebody may have edited them, or the power have gone before they were on the disk.
+    for (const fs::path& place : {*folder / name, fs::path(textIn(request, "path"))}) {
+        if (!place.is_absolute() || !hasKey(place, textIn(request, "key"))) continue;
+        found["path"] = place.string();
+        break;
     }
     return found;
 }
@@ -209,9 +216,14 @@ Agent::Answer Agent::keepData(const json& request) {
                     fmt::format("'{}' changed while it was copied; start the search again", name.string()));
     }
     std::error_code error;
-    fs::remove_all(*folder, error);
-    fs::rename(*part, *folder, error);
-    if (error) return fail(notWritten(*folder, error.message()));
+    if (hasKey(*folder / name, arrived->key)) {
+        // Another search brought them meanwhile, and may be reading them.
+        fs::remove_all(*part, error);
+    } else {
+        fs::remove_all(*folder, error);
+        fs::rename(*part, *folder, error);
+        if (error) return fail(notWritten(*folder, error.message()));
+    }
     return json{{"type", "data"}, {"path", (*folder / name).string()}};
 }
 
@@ -222,11 +234,12 @@ Agent::Answer Agent::start(const json& request) {
     const auto made = job->make();
     if (!made) return fail(made.error());
     // A connection that was lost may ask again for what has begun, or ended, by now.
-    if (*made || !job->process()) {
-        if (auto written = job->writeOrder({request["settings"], std::nullopt}); !written) return fail(written.error());
-        if (auto started = job->start(m_options.jobCommand); !started) return fail(started.error());
-    }
-    return done();
+    if (!*made && job->process()) return done();
+    Result<void> started = job->writeOrder({request["settings"], std::nullopt});
+    if (started) started = job->start(m_options.jobCommand);
+    if (started) return done();
+    if (*made) job->remove();
+    return fail(started.error());
 }
 
 /// What goes on is left alone, as is what is finished: both are answered by following.
@@ -287,7 +300,8 @@ bool Agent::sendRows(const json& request) {
     if (!job) return refuse(job.error());
     std::error_code missing;
     if (!fs::exists(job->database(), missing)) return m_channel.send(none).has_value();
-    const fs::path file = job->path() / "rows.db";
+    // Connections that are dying, or of two followers, may send rows at the same time.
+    const fs::path file = job->path() / fmt::format("rows-{}.db", ::getpid());
     fs::remove(file, missing);
     std::int64_t runId = 0;
     {
@@ -309,10 +323,9 @@ bool Agent::sendRows(const json& request) {
 }
 
 bool Agent::tellNews() {
-    // In this order: what a process that is gone has written is all there by now.
-    const bool alive = m_followed->alive();
-    const auto end = m_followed->readEnd();
-    const bool ended = end || !alive;
+    // In this order: what a process that is gone has written is all there by now. One that has noted its end and is
+    // still about to go counts as alive, or a search that is resumed or forgotten at once would be found at work.
+    const bool ended = !m_followed->alive();
     const LogLines news = readLog(m_followed->log(), m_offset, ended);
     for (const LogLines::Line& line : news.lines) {
         if (!m_channel.send({{"type", "line"}, {"next", line.next}, {"text", line.text}})) return false;

@@ -120,8 +120,14 @@ Result<void> JobFolder::start(const std::vector<std::string>& command) const {
     if (!child) return fail(child.error());
     // It is our child and not waited for: its number is its own whatever becomes of it.
     const auto process = JobProcess::of(*child);
-    if (!process) return fail(ErrorCode::Failed, "the process of the search cannot be found; is /proc there?");
-    return writeFileAtomically(m_path / "process.json", oneLine(process->toJson()) + "\n");
+    Result<void> noted = fail(ErrorCode::Failed, "the process of the search cannot be found; is /proc there?");
+    if (process) noted = writeFileAtomically(m_path / "process.json", oneLine(process->toJson()) + "\n");
+    if (!noted) {
+        // One that nobody could find again, as where the disk is full, must not go on.
+        ::kill(*child, SIGKILL);
+        static_cast<void>(waitForChild(*child));
+    }
+    return noted;
 }
 
 std::optional<JobProcess> JobFolder::process() const {

@@ -51,7 +51,7 @@ class JobFolder {
     [[nodiscard]] Result<JobOrder> readOrder() const;
 
     /// Starts a program as the job's process, in a session of its own, its streams led to log and out: `command` and
-    /// the folder's path. Takes back an end that was noted before.
+    /// the folder's path. Takes back an end that was noted before. Where it fails nothing runs.
     [[nodiscard]] Result<void> start(const std::vector<std::string>& command) const;
     [[nodiscard]] std::optional<JobProcess> process() const;
     [[nodiscard]] bool alive() const;

@@ -78,6 +78,29 @@ TEST_F(RemoteSearch, OneWhoseStarterWasKilledGoesOnAndIsPickedUp) {
     expectSameAsLocal(resumed, longSearch(file("whole.db")), file("whole.db"));
 }
 
+TEST_F(RemoteSearch, OneWhoseFolderIsRemovedThereGoesOnHere) {
+    {
+        Program program(atHome(onHost(longSearch(database()))));
+        ASSERT_TRUE(program.waitForError(underWay));
+        program.send(SIGINT);
+        ASSERT_EQ(program.finish().code, 130);
+    }
+    std::filesystem::remove_all(there() + "/lpes/remote/jobs");
+    const std::vector<std::string> resume{"resume", "1", "--db", database(), "--json"};
+    const Finished gone = run(atHome(resume));
+    EXPECT_EQ(gone.code, 2) << gone.err;
+    EXPECT_THAT(gone.err, HasSubstr("--here"));
+    std::vector<std::string> here = resume;
+    here.emplace_back("--here");
+    const Finished done = run(atHome(here));
+    ASSERT_EQ(done.code, 0) << done.err;
+    expectSameAsLocal(done, longSearch(file("whole.db")), file("whole.db"));
+    const Finished finished = run(atHome(resume));
+    EXPECT_EQ(finished.code, 0) << finished.err;
+    EXPECT_EQ(finished.json()["best"], done.json()["best"]);
+    EXPECT_TRUE(handles().empty()) << "nothing is left to go back to";
+}
+
 TEST_F(RemoteSearch, ADetachedOneRunsUntilItIsStopped) {
     std::vector<std::string> arguments = onHost(longSearch(database()));
     *(std::find(arguments.begin(), arguments.end(), "--max-generations") + 1) = "400";

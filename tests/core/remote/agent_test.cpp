@@ -7,10 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <fstream>
 #include <memory>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 #include "core/remote/data_files.h"
 #include "core/remote/messages.h"
@@ -40,6 +42,7 @@ class RemoteAgent : public testing::Test {
   protected:
     RemoteAgent() {
         if (::mkfifo(pipe().c_str(), 0600) != 0) throw std::runtime_error("no pipe");
+        command = {"sh", "-c", kJob, pipe()};
         connect();
     }
     ~RemoteAgent() override { hangUp(); }
@@ -50,7 +53,7 @@ class RemoteAgent : public testing::Test {
     void connect() {
         if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, m_ends) != 0) throw std::runtime_error("no sockets");
         m_agent = std::thread([this, end = m_ends[1]] {
-            Agent({folder.path(), {"sh", "-c", kJob, pipe()}}, end, end).serve();
+            Agent({folder.path(), command}, end, end).serve();
             ::close(end);
         });
         m_channel = std::make_unique<Channel>(m_ends[0], m_ends[0]);
@@ -79,6 +82,7 @@ class RemoteAgent : public testing::Test {
     }
 
     test::TempFolder folder;
+    std::vector<std::string> command;  ///< that works on a job
 
   private:
     int m_ends[2] = {-1, -1};
@@ -194,6 +198,9 @@ TEST_F(RemoteAgent, DataComeOnceAndAreFoundByTheirContent) {
     ASSERT_EQ(kept["type"], "data") << kept;
     EXPECT_EQ(listData(kept["path"].get<std::string>()).value().key, data.key);
     EXPECT_EQ(ask(find)["path"], kept["path"]);
+    folder.write("data/" + data.key + "/set/a.csv", "A,b\n");
+    EXPECT_TRUE(ask(find)["path"].is_null()) << "somebody edited them";
+    folder.write("data/" + data.key + "/set/a.csv", "a,b\n");
     const std::string other(64, 'a');
     EXPECT_TRUE(
         ask({{"do", "find_data"}, {"key", other}, {"name", "set"}, {"path", data.root.string()}})["path"].is_null())
@@ -202,6 +209,32 @@ TEST_F(RemoteAgent, DataComeOnceAndAreFoundByTheirContent) {
     json same = find;
     same["path"] = data.root.string();
     EXPECT_EQ(ask(same)["path"], data.root.string()) << "a disk that both machines see";
+}
+
+TEST_F(RemoteAgent, DataThatTwoSearchesBringAreLeftToTheFirst) {
+    folder.write("items", "1\n");
+    const DataFiles data = listData(folder.path() / "items").value();
+    const auto bring = [&] {
+        EXPECT_TRUE(channel().send({{"do", "put"}, {"key", data.key}, {"file", "items"}, {"bytes", 2}}));
+        sendRaw("1\n");
+        EXPECT_EQ(next()["type"], "done");
+        return ask({{"do", "keep_data"}, {"key", data.key}, {"name", "items"}})["path"].get<std::string>();
+    };
+    const std::string kept = bring();
+    const auto written = std::filesystem::last_write_time(kept);
+    std::filesystem::last_write_time(kept, written - std::chrono::hours(1));
+    EXPECT_EQ(bring(), kept);
+    EXPECT_EQ(std::filesystem::last_write_time(kept), written - std::chrono::hours(1))
+        << "it may be read at the moment";
+    EXPECT_FALSE(std::filesystem::exists(folder.path() / "data" / (data.key + ".part")));
+}
+
+TEST_F(RemoteAgent, OneThatCannotBeStartedLeavesNothing) {
+    hangUp();
+    command = {"lpes-no-such-program"};
+    connect();
+    EXPECT_EQ(start()["type"], "error");
+    EXPECT_FALSE(job().exists());
 }
 
 TEST_F(RemoteAgent, WhatMakesNoSenseIsRefusedAndTheConnectionStaysWhole) {

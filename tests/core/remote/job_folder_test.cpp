@@ -1,5 +1,6 @@
 #include "core/remote/job_folder.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -104,6 +105,23 @@ TEST_F(RemoteJobFolder, ALaterProcessOfTheSameNumberIsAnother) {
     EXPECT_TRUE(other.elsewhere());
     EXPECT_FALSE(other.alive());
     EXPECT_FALSE(JobProcess::fromJson(nlohmann::json::object()));
+}
+
+TEST_F(RemoteJobFolder, OneThatCannotBeNotedDoesNotGoOn) {
+    const JobFolder job = made();
+    std::filesystem::create_directories(job.path() / "process.json" / "in the way");
+    const std::string pipe = (folder.path() / "pipe").string();
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    // Held open for reading here, so that the pipe ends when nobody writes to it any more.
+    const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    ASSERT_GE(reader, 0);
+    const int writer = ::open(pipe.c_str(), O_WRONLY);
+    ASSERT_GE(writer, 0);
+    EXPECT_FALSE(job.start({"sleep", "600"}));  // it has the writing end
+    ::close(writer);
+    char byte = 0;
+    EXPECT_EQ(::read(reader, &byte, 1), 0) << "it is gone";
+    ::close(reader);
 }
 
 TEST_F(RemoteJobFolder, AStopReachesItOnce) {
