@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <exception>
 #include <filesystem>
 #include <memory>
 #include <new>
@@ -63,6 +64,8 @@ Result<int> work(const std::filesystem::path& path) {
         ended = searchOf(folder);
     } catch (const std::bad_alloc&) {
         ended = fail(ErrorCode::OutOfMemory, "not enough memory; close other programs there or take a smaller model");
+    } catch (const std::exception& error) {
+        ended = fail(ErrorCode::Failed, "the search failed unexpectedly; please report this", error.what());
     }
     remote::JobEnd end;
     end.exitCode = ended ? *ended : exitCode(ended.error().code);

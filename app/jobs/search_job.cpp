@@ -62,6 +62,7 @@ void SearchJob::stop() {
 }
 
 void SearchJob::leave() {
+    if (!m_order.remote) return stop();
     m_leave.request_stop();
     {
         const std::lock_guard lock(m_mutex);

@@ -51,7 +51,7 @@ class SearchJob : public QObject {
     void pause();
     void resume();
     void stop();
-    /// Leaves a search on another machine to itself.
+    /// Leaves a search on another machine to itself; stops one on this machine.
     void leave();
     [[nodiscard]] State state() const { return m_state; }
 

@@ -116,6 +116,7 @@ TEST_F(RemoteSearchJob, PausedItIsStoppedThereAndGoesOnThere) {
     EXPECT_EQ(take(take(store::StoreReader::open(database()))->run(paused.began)).state, store::RunState::Stopped);
     paused.job.resume();
     ASSERT_TRUE(waitFor([&] { return paused.job.state() == SearchState::Running || !paused.end.empty(); }, 60000));
+    ASSERT_EQ(paused.end, "") << "it goes on";
     paused.job.stop();
     ASSERT_TRUE(paused.waitForEnd());
     EXPECT_EQ(paused.end, "stopped");
