@@ -24,7 +24,6 @@ Result<Slope> measured(const SlopeRequest& request, Fitness& fitness, int worker
 Result<SlopeRound> measureSlopes(const std::vector<SlopeRequest>& requests, Fitness& fitness, int workers,
                                  std::stop_token stop) {
     std::vector<Result<Slope>> results(requests.size(), fail(ErrorCode::Failed, "not measured"));
-    std::atomic<std::size_t> next = 0;
     inParallel(requests.size(), workers, stop,
                [&](std::size_t job, int worker) { results[job] = measured(requests[job], fitness, worker, stop); });
     SlopeRound round;
