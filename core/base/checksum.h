@@ -29,4 +29,7 @@ class Sha256 {
 /// SHA-256 of a text, as 64 lower-case hexadecimal digits.
 [[nodiscard]] std::string sha256Hex(std::string_view text);
 
+/// HMAC-SHA-256 (RFC 2104) of a text, as 64 lower-case hexadecimal digits: whoever makes it knows the key.
+[[nodiscard]] std::string hmacSha256Hex(std::string_view key, std::string_view text);
+
 }  // namespace lpes

@@ -5,7 +5,6 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include <array>
@@ -15,6 +14,8 @@
 namespace lpes::cluster {
 
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kLengthBytes = 8;
 
@@ -67,20 +68,26 @@ Result<void> Channel::write(std::span<const std::uint8_t> bytes) {
 
 Result<Message> Channel::receive(std::uint64_t mostBytes) {
     std::array<std::uint8_t, kLengthBytes> length;
-    if (auto got = read(length); !got) return fail(got.error());
+    const Deadline deadline = m_timeout.count() > 0 ? Deadline(Clock::now() + m_timeout) : std::nullopt;
+    if (auto got = read(length, deadline); !got) return fail(got.error());
     std::uint64_t bytes = 0;
     for (const std::uint8_t byte : length) bytes = bytes << 8 | byte;
     if (bytes > mostBytes) return lost(fmt::format("a message of {} bytes was announced", bytes));
     Message message(static_cast<std::size_t>(bytes));
-    if (auto got = read(message); !got) return fail(got.error());
+    if (auto got = read(message, deadline); !got) return fail(got.error());
     return message;
 }
 
-Result<void> Channel::read(std::span<std::uint8_t> bytes) {
+Result<void> Channel::read(std::span<std::uint8_t> bytes, Deadline deadline) {
     while (!bytes.empty()) {
+        if (deadline) {
+            const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now());
+            if (left.count() <= 0) return lost("it does not answer");
+            if (!wait(left)) continue;
+        }
         const ssize_t got = ::recv(m_socket, bytes.data(), bytes.size(), 0);
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return lost(errno == EAGAIN ? "it does not answer" : std::strerror(errno));
+        if (got < 0) return lost(std::strerror(errno));
         if (got == 0) return lost("it was closed");
         bytes = bytes.subspan(static_cast<std::size_t>(got));
     }
@@ -102,11 +109,6 @@ void Channel::close() {
     m_closed.store(true);
     // The descriptor stays until nobody uses it: another thread may be waiting on it.
     ::shutdown(m_socket, SHUT_RDWR);
-}
-
-void Channel::setTimeout(int seconds) {
-    const timeval limit{seconds, 0};
-    (void)::setsockopt(m_socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
 }
 
 Result<std::pair<std::unique_ptr<Channel>, std::unique_ptr<Channel>>> channelPair(const std::string& one,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -54,18 +55,21 @@ class Channel {
     /// Did we close it (then a lost peer is no surprise)?
     [[nodiscard]] bool isClosed() const { return m_closed.load(); }
 
-    /// `receive` gives up after so many seconds without a byte; 0: never.
-    void setTimeout(int seconds);
+    /// `receive` gives up when a message has not come whole after so long, however slowly it comes; zero: never.
+    void setTimeout(std::chrono::milliseconds limit) { m_timeout = limit; }
     void rename(std::string peer) { m_peer = std::move(peer); }
     [[nodiscard]] const std::string& peer() const { return m_peer; }
 
   private:
+    using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+
     [[nodiscard]] Result<void> write(std::span<const std::uint8_t> bytes);
-    [[nodiscard]] Result<void> read(std::span<std::uint8_t> bytes);
+    [[nodiscard]] Result<void> read(std::span<std::uint8_t> bytes, Deadline deadline);
     [[nodiscard]] tl::unexpected<Error> lost(const std::string& detail) const;
 
     const int m_socket;
     std::string m_peer;
+    std::chrono::milliseconds m_timeout{0};
     std::atomic<bool> m_closed{false};
     std::mutex m_sending;
 };

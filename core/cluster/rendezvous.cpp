@@ -18,6 +18,7 @@
 #include <optional>
 #include <thread>
 
+#include "core/base/checksum.h"
 #include "core/base/host.h"
 #include "core/model/causal_lm.h"
 
@@ -29,10 +30,9 @@ using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kMostGreeting = 4096;
-constexpr int kGreetingSeconds = 5;  ///< for whoever connects and says nothing
-constexpr int kConnectMs = 3000;     ///< for an address that does not answer
+constexpr std::chrono::seconds kGreeting{5};  ///< for whoever connects and says nothing
+constexpr int kConnectMs = 3000;              ///< for an address that does not answer
 constexpr std::chrono::milliseconds kPoll{100};
-constexpr std::uint8_t kWelcome = 1;
 
 tl::unexpected<Error> failed(const std::string& message, int error) {
     return fail(ErrorCode::Failed, message, std::strerror(error));
@@ -59,7 +59,8 @@ std::vector<std::string> ownAddresses() {
     return others;
 }
 
-Result<std::string> newSecret() {
+/// 256 bits that nobody can guess.
+Result<std::string> randomHex() {
     unsigned char bytes[32];
     if (::getrandom(bytes, sizeof bytes, 0) != static_cast<ssize_t>(sizeof bytes))
         return failed("the system has no random numbers for the ranks' secret", errno);
@@ -69,11 +70,19 @@ Result<std::string> newSecret() {
 }
 
 /// Takes equally long wherever they differ.
-bool sameSecret(const std::string& one, const std::string& other) {
+bool sameText(const std::string& one, const std::string& other) {
     if (one.size() != other.size()) return false;
     unsigned difference = 0;
     for (std::size_t i = 0; i < one.size(); ++i) difference |= static_cast<unsigned char>(one[i] ^ other[i]);
     return difference == 0;
+}
+
+Message bytesOf(const std::string& text) {
+    return {text.begin(), text.end()};
+}
+
+std::string textOf(const Message& message) {
+    return {message.begin(), message.end()};
 }
 
 /// A connected socket; −1 where the address does not answer.
@@ -108,24 +117,62 @@ struct Greeting {
     std::string host;
 };
 
-/// Nothing for whoever does not know the secret.
+/// That `who` ("host" or "guest") knows the secret, for this one connection: each end has drawn a nonce for it.
+std::string proofOf(const Invitation& invitation, const char* who, const std::string& hosts, const std::string& guests,
+                    int rank, int connection) {
+    return hmacSha256Hex(invitation.secret, fmt::format("{} {} {} {} {}", who, hosts, guests, rank, connection));
+}
+
+/// Nothing for whoever does not know the secret. It is never sent: neither does a stranger learn it who answers at one
+/// of the invitation's addresses, nor does he pass for the host.
 std::optional<Greeting> greet(Channel& channel, const Invitation& invitation) {
-    channel.setTimeout(kGreetingSeconds);
+    const auto own = randomHex();
+    channel.setTimeout(kGreeting);
+    if (!own || !channel.send(bytesOf(*own))) return std::nullopt;
     const auto message = channel.receive(kMostGreeting);
     if (!message) return std::nullopt;
-    const json greeting = json::from_cbor(*message, true, false);
-    if (!greeting.is_object() || !greeting.contains("secret") || !greeting["secret"].is_string() ||
-        !sameSecret(greeting["secret"].get<std::string>(), invitation.secret)) {
-        return std::nullopt;
-    }
+    // As text, which is read without recursion: CBOR would be followed as deep as a stranger nests it.
+    const json said = json::parse(message->begin(), message->end(), nullptr, false);
     try {
-        Greeting read{greeting.at("rank"), greeting.at("connection"), greeting.at("host")};
-        if (!channel.send(std::span(&kWelcome, 1))) return std::nullopt;
-        channel.setTimeout(0);
-        return read;
+        Greeting guest{said.at("rank"), said.at("connection"), said.at("host")};
+        const std::string nonce = said.at("nonce"), proof = said.at("proof");
+        if (!sameText(proof, proofOf(invitation, "guest", *own, nonce, guest.rank, guest.connection)))
+            return std::nullopt;
+        const Message welcome = bytesOf(proofOf(invitation, "host", *own, nonce, guest.rank, guest.connection));
+        if (!channel.send(welcome)) return std::nullopt;
+        channel.setTimeout({});
+        return guest;
     } catch (const json::exception&) {
         return std::nullopt;
     }
+}
+
+/// The other side of greet. Another machine may have the same private address: only the host knows what to answer.
+bool introduce(Channel& channel, const Invitation& invitation, int rank, int connection) {
+    const auto own = randomHex();
+    channel.setTimeout(kGreeting);
+    const auto challenge = channel.receive(kMostGreeting);
+    if (!own || !challenge) return false;
+    const auto proof = [&](const char* who) {
+        return proofOf(invitation, who, textOf(*challenge), *own, rank, connection);
+    };
+    const json greeting{
+        {"rank", rank}, {"connection", connection}, {"host", hostName()}, {"nonce", *own}, {"proof", proof("guest")}};
+    if (!channel.send(bytesOf(greeting.dump(-1, ' ', false, json::error_handler_t::replace)))) return false;
+    const auto welcome = channel.receive(kMostGreeting);
+    if (!welcome || !sameText(textOf(*welcome), proof("host"))) return false;
+    channel.setTimeout({});
+    return true;
+}
+
+/// The first rank below `ranks` that lacks a connection.
+int missingRank(const std::map<std::pair<int, int>, std::unique_ptr<Channel>>& come, int ranks, int connections) {
+    for (int rank = 1; rank < ranks; ++rank) {
+        for (int connection = 0; connection < connections; ++connection) {
+            if (!come.contains({rank, connection})) return rank;
+        }
+    }
+    return ranks;
 }
 
 }  // namespace
@@ -152,7 +199,7 @@ Result<Invitation> invitationFromText(const std::string& text) {
 
 Result<std::unique_ptr<Host>> Host::open(int connections) {
     Invitation invitation{ownAddresses(), hostName(), 0, {}, connections};
-    auto secret = newSecret();
+    auto secret = randomHex();
     if (!secret) return fail(secret.error());
     invitation.secret = std::move(*secret);
     // One socket for both kinds of address; a kernel without IPv6 has IPv4 alone.
@@ -188,15 +235,19 @@ Result<Channels> Host::gather(int ranks, std::stop_token stop, std::chrono::mill
     const auto deadline = Clock::now() + limit;
     std::map<std::pair<int, int>, std::unique_ptr<Channel>> come;
     const auto wanted = static_cast<std::size_t>(ranks - 1) * static_cast<std::size_t>(m_invitation.connections);
-    while (come.size() < wanted) {
+    const auto allAreHere = [&] {
+        // Who waited too long has hung up, and comes once more.
+        std::erase_if(come, [](const auto& one) { return !one.second->isAlive(); });
+        return come.size() == wanted;
+    };
+    while (!allAreHere()) {
         if (stop.stop_requested()) return fail(ErrorCode::Failed, model::kStoppedMessage);
         if (Clock::now() >= deadline) {
-            int missing = 1;
-            while (come.contains({missing, 0})) ++missing;
             return fail(ErrorCode::Failed,
                         fmt::format("rank {} did not connect to '{}' within {} s; can the machines reach each other's "
                                     "ports?",
-                                    missing, m_invitation.host, limit.count() / 1000),
+                                    missingRank(come, ranks, m_invitation.connections), m_invitation.host,
+                                    limit.count() / 1000),
                         {}, kLostPeerContext);
         }
         pollfd waiting{m_socket, POLLIN, 0};
@@ -230,14 +281,7 @@ Result<Channels> visit(const Invitation& invitation, int rank, std::chrono::mill
                 const int socket = connectTo(address, invitation.port);
                 if (socket < 0) break;
                 auto channel = std::make_unique<Channel>(socket, host);
-                const Message greeting = json::to_cbor(json{{"secret", invitation.secret},
-                                                            {"rank", rank},
-                                                            {"connection", channels.size()},
-                                                            {"host", hostName()}});
-                // Another machine may have the same private address: only the host knows what to answer.
-                channel->setTimeout(kGreetingSeconds);
-                if (!channel->send(greeting) || !channel->receive(1)) break;
-                channel->setTimeout(0);
+                if (!introduce(*channel, invitation, rank, static_cast<int>(channels.size()))) break;
                 channels.push_back(std::move(channel));
             }
             if (static_cast<int>(channels.size()) == invitation.connections) return channels;

@@ -11,8 +11,9 @@
 #include "core/cluster/channel.h"
 
 /// How processes on several machines find each other: one listens and hands out an invitation (through MPI, say), the
-/// others connect. The port is open only until all have come, and whoever does not know the invitation's secret is
-/// turned away.
+/// others connect. The port is open only until all have come. On every connection each end proves to the other that it
+/// knows the invitation's secret (HMAC-SHA-256 over a nonce of both), which is never sent; whoever cannot is turned
+/// away, and held up for no longer than some seconds. What follows is neither encrypted nor signed.
 namespace lpes::cluster {
 
 /// Where to connect to, and as what.

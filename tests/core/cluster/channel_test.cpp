@@ -73,6 +73,20 @@ TEST_F(Channels, WaitTellsAMessageFromSilence) {
     EXPECT_TRUE(here->isAlive());
 }
 
+TEST(Channel, AMessageThatDoesNotComeWholeInTimeIsALostPeer) {
+    int ends[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    Channel channel(ends[0], "a slow one");
+    channel.setTimeout(std::chrono::milliseconds(20));
+    const Message part{0, 0, 0, 0, 0, 0, 0, 5, 1, 2};
+    ASSERT_EQ(::send(ends[1], part.data(), part.size(), 0), 10);
+    const auto message = channel.receive();
+    ASSERT_FALSE(message);
+    EXPECT_TRUE(cluster::isLostPeer(message.error()));
+    EXPECT_THAT(message.error().detail, HasSubstr("does not answer"));
+    ::close(ends[1]);
+}
+
 TEST(Channel, AnAnnouncementBeyondTheLimitIsRefusedBeforeMemoryIsTaken) {
     int ends[2];
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);

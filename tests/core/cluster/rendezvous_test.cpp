@@ -1,8 +1,14 @@
 #include "core/cluster/rendezvous.h"
 
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <nlohmann/json.hpp>
+#include <string>
 #include <thread>
 
 #include "core/model/causal_lm.h"
@@ -60,6 +66,50 @@ TEST(Rendezvous, WhoeverDoesNotKnowTheSecretIsTurnedAway) {
     ASSERT_TRUE(guest) << guest.error().text();
     ASSERT_TRUE(channels->front()->send(cluster::Message{7}));
     EXPECT_EQ(*guest->front()->receive(), cluster::Message{7});
+}
+
+/// Listens on the loopback address, as somebody else may at an address that the host has as well.
+class Impostor {
+  public:
+    Impostor() : m_socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        m_address.sin_family = AF_INET;
+        EXPECT_EQ(::inet_pton(AF_INET, "127.0.0.1", &m_address.sin_addr), 1);
+        socklen_t size = sizeof m_address;
+        auto* const address = reinterpret_cast<sockaddr*>(&m_address);
+        EXPECT_EQ(::bind(m_socket, address, size), 0);
+        EXPECT_EQ(::listen(m_socket, 1), 0);
+        EXPECT_EQ(::getsockname(m_socket, address, &size), 0);
+    }
+    ~Impostor() { ::close(m_socket); }
+    Impostor(const Impostor&) = delete;
+    Impostor& operator=(const Impostor&) = delete;
+    [[nodiscard]] int port() const { return ntohs(m_address.sin_port); }
+    [[nodiscard]] int accept() const { return ::accept4(m_socket, nullptr, nullptr, SOCK_CLOEXEC); }
+
+  private:
+    sockaddr_in m_address{};
+    int m_socket;
+};
+
+TEST(Rendezvous, WhoeverListensInTheHostsPlaceLearnsNoSecretAndIsNotBelieved) {
+    const Impostor impostor;
+    const std::string secret(64, 'e');
+    const Invitation invitation{{"127.0.0.1"}, "far away", impostor.port(), secret, 1};
+    Result<Channels> guest;
+    std::jthread visitor([&] { guest = cluster::visit(invitation, 1, std::chrono::milliseconds(1)); });
+    cluster::Channel channel(impostor.accept(), "a guest");
+    ASSERT_TRUE(channel.send(cluster::Message(64, '7')));
+    const auto said = channel.receive();
+    ASSERT_TRUE(said) << said.error().text();
+    EXPECT_EQ(std::string(said->begin(), said->end()).find(secret), std::string::npos);
+    // The guest's own proof, sent back, is not the host's.
+    const auto greeting = nlohmann::json::parse(said->begin(), said->end());
+    const auto proof = greeting.at("proof").get<std::string>();
+    ASSERT_TRUE(channel.send(cluster::Message(proof.begin(), proof.end())));
+    EXPECT_FALSE(channel.receive()) << "the guest hangs up";
+    visitor.join();
+    ASSERT_FALSE(guest);
+    EXPECT_TRUE(cluster::isLostPeer(guest.error()));
 }
 
 TEST(Rendezvous, AMissingRankIsNamed) {
