@@ -51,13 +51,36 @@ search::Evaluation infeasible(ShortContexts::Reading reading) {
     return evaluation;
 }
 
-/// For what the full evaluation tells again.
-class Untold final : public ChunkObserver {
-  public:
-    Result<void> chunkDone(std::int64_t, std::int64_t) override { return {}; }
-};
-
 }  // namespace
+
+/// Tells progress of every prompt of a candidate once, however often a race looks at it: what it was told of before
+/// comes again as reused. thread-safe.
+class SearchFitness::Teller final : public ChunkObserver {
+  public:
+    Teller(SearchFitness& fitness, const search::Candidate& candidate) : m_progress(fitness.m_context.progress) {
+        const std::lock_guard lock(fitness.m_telling);
+        m_told = &fitness.m_told[{candidate.generation, candidate.index}];
+        m_before = *m_told;
+    }
+    Result<void> chunkDone(std::int64_t computed, std::int64_t reused) override {
+        {
+            const std::lock_guard lock(m_mutex);
+            const std::int64_t again = std::min(m_before, reused);
+            m_before -= again;
+            reused -= again;
+            *m_told += computed + reused;
+        }
+        return m_progress.chunkDone(computed, reused);
+    }
+    /// For a candidate that is asked nothing more, of `prompts` in all.
+    void skipRest(std::int64_t prompts) { m_progress.addSkipped(prompts - *m_told); }
+
+  private:
+    RunProgress& m_progress;
+    std::mutex m_mutex;
+    std::int64_t* m_told = nullptr;  ///< this candidate's; nobody else evaluates it meanwhile
+    std::int64_t m_before = 0;       ///< of those, not seen again yet
+};
 
 Result<ShortContexts::Reading> SearchFitness::shortContexts(const search::Candidate& candidate, ChunkObserver& observer,
                                                             std::stop_token stop) {
@@ -67,31 +90,34 @@ Result<ShortContexts::Reading> SearchFitness::shortContexts(const search::Candid
 }
 
 Result<search::Evaluation> SearchFitness::evaluate(const search::Candidate& candidate, int, std::stop_token stop) {
+    Teller teller(*this, candidate);
+    const std::int64_t prompts = m_searchPlan.prompts() + m_context.shortContexts.prompts();
     if (const auto it = m_before.failed.find({candidate.generation, candidate.index}); it != m_before.failed.end()) {
-        m_context.progress.addSkipped(m_searchPlan.prompts() + m_context.shortContexts.prompts());
+        teller.skipRest(prompts);
         search::Evaluation evaluation;
         evaluation.failed = true;
         evaluation.reason = it->second;
         return evaluation;
     }
-    auto reading = shortContexts(candidate, m_context.progress, stop);
+    auto reading = shortContexts(candidate, teller, stop);
     if (!reading) return fail(reading.error());
     if (reading->violation > 0.0) {
-        m_context.progress.addSkipped(m_searchPlan.prompts());
+        teller.skipRest(prompts);
         return infeasible(std::move(*reading));
     }
-    auto evaluation = evaluationOf(evaluateSplit("candidate", candidate.scales, m_searchPlan, "search", stop));
+    auto evaluation =
+        evaluationOf(evaluatePart("candidate", candidate.scales, m_searchPlan, "search", teller, stop, std::nullopt));
     if (evaluation) evaluation->objectives = m_context.objectives.values(evaluation->byPosition, reading->nll);
     return evaluation;
 }
 
 Result<search::Evaluation> SearchFitness::evaluateFirst(const search::Candidate& candidate, int count, int,
                                                         std::stop_token stop) {
-    Untold untold;
-    auto reading = shortContexts(candidate, untold, stop);
+    Teller teller(*this, candidate);
+    auto reading = shortContexts(candidate, teller, stop);
     if (!reading) return fail(reading.error());
     if (reading->violation > 0.0) return infeasible(std::move(*reading));
-    return evaluationOf(evaluateSplit("candidate", candidate.scales, m_searchPlan, "search", stop, count));
+    return evaluationOf(evaluatePart("candidate", candidate.scales, m_searchPlan, "search", teller, stop, count));
 }
 
 bool SearchFitness::isStored(const search::Candidate& candidate) const {
@@ -148,12 +174,20 @@ std::vector<double> SearchFitness::scoresByItem(const std::vector<analysis::Item
 Result<SearchFitness::SplitResult> SearchFitness::evaluateSplit(const std::string& name,
                                                                 const std::vector<double>& scales,
                                                                 const PromptPlan& plan, const std::string& split,
-                                                                std::stop_token stop, std::optional<int> firstItems) {
+                                                                std::stop_token stop) {
+    return evaluatePart(name, scales, plan, split, m_context.progress, std::move(stop), std::nullopt);
+}
+
+Result<SearchFitness::SplitResult> SearchFitness::evaluatePart(const std::string& name,
+                                                               const std::vector<double>& scales,
+                                                               const PromptPlan& plan, const std::string& split,
+                                                               ChunkObserver& observer, std::stop_token stop,
+                                                               std::optional<int> firstItems) {
     auto variant = m_context.store.ensureVariant(m_context.runId, name, scales);
     if (!variant) return fail(variant.error());
     auto outcomes = evaluateVariant(
         {m_context.bench.model.tokenizer(), plan, method(scales), m_context.score, m_context.store, *variant, split},
-        m_context.pool, m_context.progress, stop, firstItems ? plan.chunksOf(*firstItems) : plan.chunks().size());
+        m_context.pool, observer, stop, firstItems ? plan.chunksOf(*firstItems) : plan.chunks().size());
     if (!outcomes) return fail(outcomes.error());
     SplitResult result;
     result.variantId = *variant;

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -82,12 +84,18 @@ class SearchFitness final : public search::Fitness {
         std::vector<double> byItem;      ///< weighted score of each item that was run, in order of the plan
         double fitness = 0.0;
     };
-    /// `firstItems`: only so many of the plan's items; unset: all.
     [[nodiscard]] Result<SplitResult> evaluateSplit(const std::string& name, const std::vector<double>& scales,
                                                     const PromptPlan& plan, const std::string& split,
-                                                    std::stop_token stop, std::optional<int> firstItems = {});
+                                                    std::stop_token stop);
 
   private:
+    class Teller;
+
+    /// `firstItems`: only so many of the plan's items; unset: all.
+    [[nodiscard]] Result<SplitResult> evaluatePart(const std::string& name, const std::vector<double>& scales,
+                                                   const PromptPlan& plan, const std::string& split,
+                                                   ChunkObserver& observer, std::stop_token stop,
+                                                   std::optional<int> firstItems);
     /// `outcomes`: in order of item, then position.
     [[nodiscard]] std::vector<double> scoresByItem(const std::vector<analysis::ItemOutcome>& outcomes) const;
     [[nodiscard]] std::vector<std::size_t> entriesOf(const search::SlopeRequest& request) const;
@@ -98,6 +106,8 @@ class SearchFitness final : public search::Fitness {
     const PromptPlan& m_searchPlan;
     std::vector<std::vector<std::size_t>> m_slopeItems;  ///< the search plan's entries by item, shuffled
     const StoredCandidates m_before;
+    std::mutex m_telling;
+    std::map<std::pair<int, int>, std::int64_t> m_told;  ///< prompts of each candidate that progress was told of
 };
 
 }  // namespace lpes::studies

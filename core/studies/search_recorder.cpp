@@ -58,7 +58,7 @@ Result<void> SearchRecorder::candidateFinished(const search::CandidateRecord& re
     const search::Evaluation& evaluation = record.evaluation;
     if (evaluation.givenUp && !record.duplicateOf) {
         const auto seen = static_cast<std::int64_t>(evaluation.byItem.size());
-        m_progress.addSkipped(m_costs.candidate - seen * m_costs.item);
+        m_progress.addSkipped(m_costs.candidate - m_costs.texts - seen * m_costs.item);
     }
     return write(record);
 }

@@ -21,9 +21,10 @@ class SearchRecorder final : public search::SearchObserver {
     /// Prompts that a search runs; a slope's count kSlopeCost times.
     struct Costs {
         std::int64_t candidate = 0;
-        std::int64_t item = 0;  ///< of one candidate
-        std::int64_t step = 0;  ///< of one descent
-        std::int64_t rest = 0;  ///< before and after the search: the guardrail's baseline; selection, report, probes
+        std::int64_t item = 0;   ///< of one candidate
+        std::int64_t texts = 0;  ///< short texts of one candidate, which come before its items
+        std::int64_t step = 0;   ///< of one descent
+        std::int64_t rest = 0;   ///< before and after the search: the guardrail's baseline; selection, report, probes
     };
     SearchRecorder(store::StoreWriter& store, RunProgress& progress, std::int64_t runId,
                    const search::SearchSettings& settings, Costs costs);

@@ -82,7 +82,7 @@ Result<StudyOutcome> SearchSitting::run(double elapsedBefore, std::stop_token st
     SearchRecorder recorder(
         m_store, m_progress, m_runId, settings.search,
         {m_prepared.searchPlan.prompts() + m_shortContexts.prompts(), std::ssize(m_prepared.bench.task.positions),
-         promptsOfAStep(m_prepared), m_shortContexts.prompts() + after});
+         m_shortContexts.prompts(), promptsOfAStep(m_prepared), m_shortContexts.prompts() + after});
     // A candidate for every session; there may be more of those, on many machines.
     const int together = std::min(m_sessions.pool->sessions(), search::kMostWorkers);
     auto outcome = search::runGeneticSearch(settings.search, m_prepared.bench.model.config().numLayers, together,

@@ -88,6 +88,23 @@ TEST(DescentStudy, RacesResumeToTheSameHistory) {
     EXPECT_EQ(historyWithSlopesOf(store->reader(), first->runId).dump(), expected.dump());
 }
 
+TEST(DescentStudy, ARaceCountsEveryPromptOnce) {
+    const StudyFolder folder;
+    SearchRunSettings settings = smallSearch(folder);
+    settings.search.racing = 0.4;
+    settings.searchItems = 8;
+    settings.analysisItems = 0;
+    auto store = openStore(folder / "raced.db");
+    NullObserver observer;
+    const auto raced = take(studies::runSearch(settings, *store, observer, {}));
+    EXPECT_GT(raced.result["given_up"], 0) << "nobody fell behind, so the test says nothing";
+    // Skipped ones count as done, so that the total is that of a search in which every candidate sees every item.
+    const std::int64_t candidates = raced.result["evaluations"].get<std::int64_t>();
+    const json plan = take(studies::planSearch(settings));
+    const std::int64_t spared = (plan["candidates"].get<std::int64_t>() - candidates) * 8 * 3;
+    EXPECT_EQ(raced.result["prompts"].get<std::int64_t>(), plan["prompts"].get<std::int64_t>() - spared);
+}
+
 TEST(DescentStudy, RefinesTheBestOfAGeneticSearchPerHeadAndBand) {
     const StudyFolder folder;
     for (const char* per : {"layer", "kv-head", "band:3,8"}) {
