@@ -22,6 +22,11 @@ class Service {
 
     Result<void> run() {
         std::jthread listener([this] { listen(); });
+        // Whatever ends this, an exception too: the listener waits for the peer, and the peer for an answer.
+        const struct HangUp {
+            Channel& channel;
+            ~HangUp() { channel.close(); }
+        } hangUp{m_channel};
         while (std::optional<Request> request = next()) {
             auto answer = readMessage([&] { return compute(request->object, request->stop.get_token()); });
             if (!answer) {
@@ -88,9 +93,9 @@ class Service {
 
     /// Throws nlohmann::json::exception for a request that cannot be understood.
     json compute(const json& request, const std::stop_token& stop) {
-        const model::PositionMethod method = methodFromJson(request.at("method"));
-        const std::string what = request.at("do");
         return guarded([&]() -> json {
+            const model::PositionMethod method = methodFromJson(request.at("method"));
+            const std::string what = request.at("do");
             if (what == "score") {
                 const auto batch = promptsFromJson(request.at("batch"));
                 const auto scores = m_session.scoreAnswers(batch, method, stop, {request.at("share").get<bool>()});
