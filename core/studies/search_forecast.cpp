@@ -38,9 +38,10 @@ double sharedSeconds(double all, std::int64_t passes, std::int64_t workers) {
     return all * static_cast<double>(rounds) / static_cast<double>(passes);
 }
 
-std::int64_t passesOf(std::int64_t prompts, const PromptPlan& plan) {
+/// Passes of the slopes of so many items; a pass has prompts of one (slope_evaluator.h).
+std::int64_t slopePasses(std::int64_t items, std::int64_t positions, const PromptPlan& plan) {
     const std::int64_t size = plan.pass().prompts;
-    return (prompts + size - 1) / size;
+    return items * ((positions + size - 1) / size);
 }
 
 std::int64_t heaviestPass(const PromptPlan& plan, bool generates) {
@@ -86,7 +87,8 @@ StageCost descending(const PreparedSearch& prepared, const Calibration& measured
     const std::int64_t asked = std::max<std::int64_t>(1, prepared.searchPlan.prompts());
     const std::int64_t slopes = promptsOfAStep(prepared) / kSlopeCost;
     const double each = static_cast<double>(slopes) * measured.slopeSeconds;
-    const std::int64_t passes = descents * passesOf(slopes, prepared.searchPlan);
+    const auto positions = static_cast<std::int64_t>(prepared.bench.task.positions.size());
+    const std::int64_t passes = descents * slopePasses(slopes / positions, positions, prepared.searchPlan);
     return {"descents",
             0,
             prompts,

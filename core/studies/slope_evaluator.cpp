@@ -26,7 +26,9 @@ std::vector<double> byGroup(std::vector<double> gradient, const curve::ScaleGrou
     return sums;
 }
 
-/// The passes that a request falls into. thread-compatible, but different ones may be run at the same time.
+/// The passes that a request falls into, none with prompts of two items: whoever asks next may want one of them with
+/// others, and a row must not depend on who asked first. thread-compatible, but different ones may be run at the same
+/// time.
 class SlopePasses {
   public:
     /// Reads what is stored.
@@ -39,13 +41,11 @@ class SlopePasses {
         return passes;
     }
 
-    [[nodiscard]] std::size_t count() const { return m_rows.size(); }
+    [[nodiscard]] std::size_t count() const { return m_passes.size(); }
 
     Result<void> run(std::size_t number, model::AnswerSession& session, ChunkObserver& observer,
                      const std::stop_token& stop) {
-        const auto size = static_cast<std::size_t>(m_subject.plan.pass().prompts);
-        const auto rest = m_entries.subspan(number * size);
-        const auto pass = rest.first(std::min(size, rest.size()));
+        const std::span<const std::size_t> pass = m_passes[number];
         const auto cost = kSlopeCost * static_cast<std::int64_t>(pass.size());
         // A pass is stored as a whole: what is there is all of it.
         if (std::ranges::all_of(pass, [this](std::size_t entry) { return stored(entry) != m_known.end(); })) {
@@ -71,10 +71,16 @@ class SlopePasses {
   private:
     using Known = std::map<std::pair<std::string, int>, store::SlopeRow>;
 
-    SlopePasses(const SlopeSubject& subject, std::span<const std::size_t> entries)
-        : m_subject(subject), m_entries(entries) {
+    SlopePasses(const SlopeSubject& subject, std::span<const std::size_t> entries) : m_subject(subject) {
         const auto size = static_cast<std::size_t>(subject.plan.pass().prompts);
-        m_rows.resize((entries.size() + size - 1) / size);
+        std::size_t begin = 0;
+        for (std::size_t end = 1; end <= entries.size(); ++end) {
+            const bool within = end < entries.size() && subject.plan.entries()[entries[end]].position != 0;
+            if (within && end - begin < size) continue;
+            m_passes.push_back(entries.subspan(begin, end - begin));
+            begin = end;
+        }
+        m_rows.resize(m_passes.size());
     }
 
     [[nodiscard]] Known::const_iterator stored(std::size_t entry) const {
@@ -104,7 +110,7 @@ class SlopePasses {
     }
 
     const SlopeSubject& m_subject;
-    const std::span<const std::size_t> m_entries;
+    std::vector<std::span<const std::size_t>> m_passes;
     Known m_known;
     std::vector<std::vector<store::SlopeRow>> m_rows;  ///< by pass
 };

@@ -30,9 +30,9 @@ struct SlopeSubject {
 [[nodiscard]] std::vector<std::vector<std::size_t>> entriesByItem(const PromptPlan& plan);
 
 /// One row per entry, in order: those that the data base has are taken from there, the others are measured, as many
-/// prompts a pass as the plan allows, and committed pass by pass. The slope of an entry is that of its answer.
-/// `entries`: places in plan.entries(). Answers a stop with kStoppedMessage. The rows do not depend on which session of
-/// the model measures a pass.
+/// prompts of one item a pass as the plan allows, and committed pass by pass. The slope of an entry is that of its
+/// answer. `entries`: places in plan.entries(), items whole. Answers a stop with kStoppedMessage. The rows do not
+/// depend on which session of the model measures a pass.
 [[nodiscard]] Result<std::vector<store::SlopeRow>> measureItemSlopes(const SlopeSubject& subject,
                                                                      std::span<const std::size_t> entries,
                                                                      model::AnswerSession& session,

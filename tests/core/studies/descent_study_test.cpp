@@ -3,7 +3,9 @@
 
 #include <set>
 
+#include "core/model/answer_session.h"
 #include "core/studies/plot_queries.h"
+#include "core/studies/search_setup.h"
 #include "core/studies/slope_evaluator.h"
 #include "core/studies/studies.h"
 #include "tests/core/studies/studies_testing.h"
@@ -137,6 +139,68 @@ TEST(DescentStudy, LeavesASensitivityMapOfTheBaselineAndTheBest) {
     ASSERT_EQ(map.series.front().rows.size(), 3u);
     EXPECT_EQ(map.series.front().rows[1].label, "middle");
     EXPECT_EQ(map.series.front().rows[0].slope.size(), 2u);
+}
+
+/// A model's session that notes how many prompts it is asked in one pass.
+class NotingSession final : public model::AnswerSession {
+  public:
+    explicit NotingSession(model::ModelSession& session) : m_session(session) {}
+    Result<std::vector<model::AnswerScore>> scoreAnswers(std::span<const model::ScoredPrompt> batch,
+                                                         const model::PositionMethod& method, std::stop_token stop,
+                                                         const model::ScoreOptions& options) override {
+        return m_session.scoreAnswers(batch, method, std::move(stop), options);
+    }
+    Result<std::vector<model::GeneratedAnswer>> generateAnswers(std::span<const std::vector<model::TokenId>> prompts,
+                                                                const model::PositionMethod& method,
+                                                                const model::GenerateOptions& options,
+                                                                std::stop_token stop) override {
+        return m_session.generateAnswers(prompts, method, options, std::move(stop));
+    }
+    Result<std::vector<model::ScaleGradient>> scaleGradients(std::span<const model::ScoredPrompt> batch,
+                                                             const model::PositionMethod& method,
+                                                             std::stop_token stop) override {
+        passes.push_back(batch.size());
+        return m_session.scaleGradients(batch, method, std::move(stop));
+    }
+    std::vector<std::size_t> passes;
+
+  private:
+    model::LocalSession m_session;
+};
+
+/// Rounding depends on who shares a pass, and a resumed run may find an item's slopes stored that it asks with others.
+TEST(ItemSlopes, AreMeasuredWithoutOtherItemsInThePass) {
+    const StudyFolder folder;
+    SearchRunSettings settings = smallSearch(folder);
+    settings.analysisItems = 0;
+    auto store = openStore(folder / "lpes.db");
+    NullObserver observer;
+    const std::int64_t run = take(studies::runSearch(settings, *store, observer, {})).runId;
+    class Unwatched final : public studies::ChunkObserver {
+      public:
+        Result<void> chunkDone(std::int64_t, std::int64_t) override { return {}; }
+    } unwatched;
+    for (const auto& [size, passes] :
+         {std::pair(4, std::vector<std::size_t>{3, 3}), std::pair(2, std::vector<std::size_t>{2, 1, 2, 1})}) {
+        SCOPED_TRACE(size);
+        settings.compute.batchSize = size;
+        const auto prepared = take(studies::prepareSearch(settings, std::nullopt, observer, {}));
+        const auto items = studies::entriesByItem(prepared.searchPlan);
+        std::vector<std::size_t> entries = items[0];
+        entries.insert(entries.end(), items[2].begin(), items[2].end());
+        const std::vector<double> scales{1.1, 0.9 + size / 100.0};
+        const auto variant = take(store->ensureVariant(run, "descent", scales));
+        const auto session = prepared.bench.model.lm->newSession(1);
+        NotingSession noting(*session);
+        const studies::SlopeSubject subject{
+            prepared.searchPlan, settings.search.groups, scales, *store, variant, "search"};
+        const auto rows = take(studies::measureItemSlopes(subject, entries, noting, unwatched, {}));
+        EXPECT_EQ(noting.passes, passes);
+        EXPECT_EQ(rows.size(), entries.size());
+        const auto again = take(studies::measureItemSlopes(subject, items[2], noting, unwatched, {}));
+        EXPECT_EQ(noting.passes, passes) << "what is stored is not measured again";
+        for (std::size_t i = 0; i < again.size(); ++i) EXPECT_EQ(again[i].slope, rows[items[0].size() + i].slope);
+    }
 }
 
 TEST(WeightedSlope, IsThatOfTheFitnessTurnedRound) {
