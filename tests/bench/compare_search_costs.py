@@ -61,8 +61,8 @@ def course(path):
     """[(forward equivalents so far, scales of the best so far)] by generation."""
     db = sqlite3.connect(path)
     slopes = db.execute("SELECT variant_id, count(*) FROM slopes WHERE split = 'search' GROUP BY 1").fetchall()
-    prompts = dict(db.execute("SELECT variant_id, count(*) FROM outcomes WHERE split = 'search' AND NOT skipped_too_long"
-                              " GROUP BY 1").fetchall())
+    prompts = dict(db.execute("SELECT variant_id, count(*) FROM outcomes WHERE split IN ('search', 'guardrail')"
+                              " AND NOT skipped_too_long GROUP BY 1").fetchall())
     steps, best, cost, paid = [], None, 0, set()
     for (generation,) in db.execute("SELECT generation FROM generations ORDER BY 1").fetchall():
         rows = db.execute("SELECT variant_id, state, fitness, scales_json FROM candidates c JOIN variants v ON v.id ="
