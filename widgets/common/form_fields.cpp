@@ -84,11 +84,21 @@ QComboBox* choiceField(QWidget* parent, const QString& name, const QString& tip)
     return box;
 }
 
+QComboBox* openChoiceField(QWidget* parent, const QString& name, const QString& tip) {
+    QComboBox* box = choiceField(parent, name, tip);
+    box->setProperty("tip", tip);
+    box->setEditable(true);
+    box->setInsertPolicy(QComboBox::NoInsert);
+    box->lineEdit()->setAccessibleName(name);
+    return box;
+}
+
 void setChoices(QComboBox& field, const QStringList& names) {
     const QString chosen = field.currentText();
     field.clear();
     field.addItems(names);
-    if (const int index = field.findText(chosen); index >= 0) field.setCurrentIndex(index);
+    // Of a closed choice only a name that it has.
+    field.setCurrentText(chosen);
 }
 
 void choose(QComboBox& field, const QString& name) {

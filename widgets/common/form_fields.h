@@ -32,7 +32,9 @@ void refuseField(QWidget& field, const QString& why, bool framed);
 
 /// One of a few names: the device that a job runs on, an optimizer.
 [[nodiscard]] QComboBox* choiceField(QWidget* parent, const QString& name, const QString& tip);
-/// Keeps what was chosen.
+/// The same where another text may be typed; what it is for is its tool tip unless it is refused.
+[[nodiscard]] QComboBox* openChoiceField(QWidget* parent, const QString& name, const QString& tip);
+/// Keeps what was chosen, in an open choice whatever was typed.
 void setChoices(QComboBox& field, const QStringList& names);
 /// One that is not among the choices is offered as well: a run may come from another machine.
 void choose(QComboBox& field, const QString& name);

@@ -1,6 +1,5 @@
 #include "widgets/panels/task_form.h"
 
-#include <QAbstractItemView>
 #include <QComboBox>
 #include <QFormLayout>
 #include <QHBoxLayout>
@@ -77,10 +76,10 @@ TaskTraits traitsOf(const QString& task, bool withData) {
 }
 
 TaskFields::TaskFields(QWidget* form, QFormLayout& layout, const QString& scoreTip, const QString& scoreNone)
-    : QObject(form), m_parent(form), m_sizeLabel(new QLabel(form)) {
-    m_task =
-        choice(QStringLiteral("Task"),
-               QStringLiteral("The benchmark whose items are asked; leval:NAME and zeroscrolls:NAME can be typed"));
+    : QObject(form), m_sizeLabel(new QLabel(form)) {
+    m_task = openChoiceField(
+        form, QStringLiteral("Task"),
+        QStringLiteral("The benchmark whose items are asked; leval:NAME and zeroscrolls:NAME can be typed"));
     layout.addRow(QStringLiteral("Task"), m_task);
     m_data = textField(form, QStringLiteral("Data"), {});
     m_browse = new QToolButton(form);
@@ -105,10 +104,11 @@ TaskFields::TaskFields(QWidget* form, QFormLayout& layout, const QString& scoreT
     m_size = countField(form, QStringLiteral("Pairs"), 0, 10'000, {});
     m_sizeLabel->setBuddy(m_size);
     layout.addRow(m_sizeLabel, m_size);
-    m_chat = choice(QStringLiteral("Chat preset"),
-                    QStringLiteral("The conversation that the prompt is put into, as the model's family writes it"));
+    m_chat = openChoiceField(
+        form, QStringLiteral("Chat preset"),
+        QStringLiteral("The conversation that the prompt is put into, as the model's family writes it"));
     layout.addRow(QStringLiteral("Chat"), m_chat);
-    m_score = choice(QStringLiteral("Score"), scoreTip);
+    m_score = openChoiceField(form, QStringLiteral("Score"), scoreTip);
     layout.addRow(QStringLiteral("Score"), m_score);
     m_chat->lineEdit()->setPlaceholderText(QStringLiteral("none"));
     m_score->lineEdit()->setPlaceholderText(scoreNone);
@@ -123,23 +123,11 @@ TaskFields::TaskFields(QWidget* form, QFormLayout& layout, const QString& scoreT
     setForm(m_form);
 }
 
-QComboBox* TaskFields::choice(const QString& name, const QString& tip) {
-    QComboBox* box = choiceField(m_parent, name, tip);
-    box->setProperty("tip", tip);
-    box->setEditable(true);
-    box->setInsertPolicy(QComboBox::NoInsert);
-    box->lineEdit()->setAccessibleName(name);
-    return box;
-}
-
 void TaskFields::setChoices(const QStringList& tasks, const QStringList& chats, const QStringList& scores) {
     m_filling = true;
     for (const auto& [box, names] :
          {std::pair{m_task, &tasks}, std::pair{m_chat, &chats}, std::pair{m_score, &scores}}) {
-        const QString chosen = box->currentText();
-        box->clear();
-        box->addItems(*names);
-        box->setCurrentText(chosen);
+        widgets::setChoices(*box, *names);
     }
     m_filling = false;
 }

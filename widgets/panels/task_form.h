@@ -84,9 +84,7 @@ class TaskFields : public QObject {
     void keepSize(int value);
     [[nodiscard]] QWidget* widgetOf(Field field) const;
     [[nodiscard]] QString textOf(Field field) const;
-    QComboBox* choice(const QString& name, const QString& tip);
 
-    QWidget* m_parent;
     QComboBox *m_task, *m_chat, *m_score;
     QLineEdit *m_data, *m_positions;
     QToolButton* m_browse;
