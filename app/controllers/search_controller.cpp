@@ -2,6 +2,7 @@
 
 #include <QAction>
 
+#include "app/controllers/search_rules.h"
 #include "app/controllers/task_forms.h"
 #include "app/document.h"
 #include "app/jobs/thread_context.h"
@@ -13,6 +14,7 @@ namespace lpes::app {
 using widgets::SearchCommand;
 using widgets::SearchForm;
 using widgets::SearchState;
+using widgets::SearchText;
 
 SearchController::SearchController(Document& document, widgets::SearchPanel& panel, QObject* parent)
     : QObject(parent),
@@ -35,6 +37,7 @@ SearchController::SearchController(Document& document, widgets::SearchPanel& pan
                             search::OptimizerKind::CmaEs, search::OptimizerKind::Random})
         optimizers.push_back(QString::fromStdString(search::optimizerName(kind)));
     m_panel.setOptimizers(optimizers);
+    m_panel.setObjectives(objectiveLists());
 
     connect(m_start, &QAction::triggered, this, [this] { start(m_panel.form()); });
     connect(m_pause, &QAction::triggered, this, [this] {
@@ -65,6 +68,8 @@ void SearchController::setModel(std::shared_ptr<const ReadyModel> model, const Q
 
 void SearchController::setStudy(const studies::SearchRunSettings& study) {
     m_study = study;
+    // A copy: the panel outlives this.
+    m_panel.setCheck([study](SearchText text, const SearchForm& form) { return whyRefused(text, form, study); });
     SearchForm form;
     form.device = QString::fromStdString(study.compute.device);
     form.seed = study.search.seed;
@@ -78,6 +83,9 @@ void SearchController::setStudy(const studies::SearchRunSettings& study) {
     form.selectItems = study.selectItems;
     form.reportItems = study.reportItems.value_or(form.reportItems);
     if (study.search.timeLimitSeconds) form.timeLimitMinutes = *study.search.timeLimitSeconds / 60.0;
+    form.guardrailLimit = numberText(study.guardrailLimit);
+    form.objectives = QString::fromStdString(search::objectivesText(study.search.objectives));
+    form.racing = numberText(study.search.racing);
     m_panel.setForm(form);
 }
 
@@ -109,6 +117,10 @@ studies::SearchRunSettings SearchController::settingsOf(const SearchForm& form) 
     std::optional<double> limit;
     if (form.timeLimitMinutes) limit = *form.timeLimitMinutes * 60.0;
     set("time_limit", settings.search.timeLimitSeconds, limit);
+    const SearchRules rules = rulesOf(form, m_study);
+    set("guardrail_limit", settings.guardrailLimit, rules.guardrailLimit);
+    set("objectives", settings.search.objectives, rules.objectives);
+    set("racing", settings.search.racing, rules.racing);
     const widgets::CurveDraft& draft = m_document.draft();
     set("scale_min", settings.search.constraints.scaleMin, draft.constraints.scaleMin);
     set("scale_max", settings.search.constraints.scaleMax, draft.constraints.scaleMax);

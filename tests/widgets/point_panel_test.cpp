@@ -129,6 +129,18 @@ TEST_F(PointPanelTest, ABrokenRuleStandsInWords) {
     EXPECT_EQ(label("problem"), "");
 }
 
+TEST_F(PointPanelTest, OffersEveryKindOfCurve) {
+    const auto& box = *panel.findChild<QComboBox*>();
+    EXPECT_EQ(box.count(), static_cast<int>(lpes::curve::kCurveKinds.size()));
+    for (const CurveKind kind : lpes::curve::kCurveKinds) {
+        SCOPED_TRACE(lpes::curve::curveKindName(kind));
+        EXPECT_GE(box.findData(static_cast<int>(kind)), 0);
+        panel.setDraft(draft);
+        choose(kind);
+        EXPECT_EQ(kind == draft.kind ? kind : after().kind, kind);
+    }
+}
+
 TEST_F(PointPanelTest, AnotherKindIsOneCommitAndAnImpossibleOneNone) {
     choose(CurveKind::Free);
     ASSERT_EQ(committed.count(), 1);

@@ -10,9 +10,11 @@
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QSpinBox>
+#include <QToolButton>
 #include <QWheelEvent>
 #include <array>
 
+#include "tests/support/qt_environment.h"
 #include "tests/widgets/panel_helpers.h"
 
 using namespace lpes::widgets;
@@ -44,6 +46,19 @@ struct Heard {
         QObject::connect(&panel, &SearchPanel::stopRequested, [this] { commands.push_back(SearchCommand::Stop); });
     }
 };
+
+QToolButton* more(SearchPanel& panel) {
+    return named<QToolButton>(panel, QStringLiteral("More settings"));
+}
+
+QLineEdit* racing(SearchPanel& panel) {
+    return named<QLineEdit>(panel, QStringLiteral("Racing"));
+}
+
+/// Nothing of it is scrolled or cut away.
+bool isWhollySeen(const QWidget& widget) {
+    return widget.visibleRegion().boundingRect() == widget.rect();
+}
 
 std::string words(SearchPanel& panel, const char* name) {
     QString text = named<QLabel>(panel, QString::fromLatin1(name))->text();
@@ -103,6 +118,9 @@ TEST(SearchPanel, TheFormGivesBackWhatItWasGiven) {
     form.selectItems = 9;
     form.reportItems = 200;
     form.timeLimitMinutes = 12.5;
+    form.guardrailLimit = QStringLiteral("5");
+    form.objectives = QStringLiteral("middle,ends");
+    form.racing = QStringLiteral("0.05");
     panel.setForm(form);
     EXPECT_EQ(panel.form(), form);
     form.timeLimitMinutes.reset();
@@ -162,6 +180,75 @@ TEST(SearchPanel, RefusesAtItsFieldWhatIsNoNumber) {
     }
 }
 
+TEST(SearchPanel, WhatTheCheckRefusesIsRefusedAtItsFieldWithItsSentence) {
+    SearchPanel panel;
+    panel.setOptimizers({QStringLiteral("genetic"), QStringLiteral("gradient")});
+    panel.setCheck([](SearchText text, const SearchForm& form) -> QString {
+        const bool genetic = form.optimizer == QStringLiteral("genetic");
+        if (text == SearchText::Objectives && !genetic) return QStringLiteral("only the genetic search has several");
+        if (text == SearchText::Racing && form.racing == QStringLiteral("2")) return QStringLiteral("2 is too much");
+        return {};
+    });
+    lpes::test::showActive(panel, {280, 640});
+    auto* start = button(panel, SearchCommand::Start);
+    const auto* why = named<QLabel>(panel, QStringLiteral("Why the search cannot start"));
+    racing(panel)->setText(QStringLiteral("2"));
+    EXPECT_TRUE(racing(panel)->isVisibleTo(&panel)) << "what stands in the way is not hidden";
+    EXPECT_EQ(racing(panel)->toolTip(), QStringLiteral("Correct the racing: 2 is too much."));
+    EXPECT_EQ(panel.problem(), racing(panel)->toolTip());
+    EXPECT_EQ(why->text(), racing(panel)->toolTip());
+    EXPECT_FALSE(start->isEnabled());
+    racing(panel)->setText(QStringLiteral("0.05"));
+    EXPECT_TRUE(start->isEnabled());
+    EXPECT_THAT(racing(panel)->toolTip().toStdString(), HasSubstr("with this probability")) << "its own words again";
+
+    auto* objectives = named<QComboBox>(panel, QStringLiteral("Objectives"));
+    objectives->setCurrentText(QStringLiteral("middle,ends"));
+    EXPECT_TRUE(start->isEnabled());
+    auto* optimizer = named<QComboBox>(panel, QStringLiteral("Optimizer"));
+    optimizer->setCurrentText(QStringLiteral("gradient"));
+    EXPECT_FALSE(start->isEnabled()) << "another field changed, and the two no longer go together";
+    EXPECT_EQ(objectives->toolTip(), QStringLiteral("Correct the objectives: only the genetic search has several."));
+    optimizer->setCurrentText(QStringLiteral("genetic"));
+    EXPECT_TRUE(start->isEnabled());
+}
+
+TEST(SearchPanel, WhatFewSearchesNeedIsFoldedAwayUnlessItIsInUse) {
+    SearchPanel panel;
+    lpes::test::showActive(panel, {280, 640});
+    EXPECT_FALSE(racing(panel)->isVisibleTo(&panel));
+    EXPECT_EQ(more(panel)->text(), QStringLiteral("More settings"));
+    more(panel)->click();
+    EXPECT_TRUE(racing(panel)->isVisibleTo(&panel));
+    racing(panel)->setText(QStringLiteral("0.05"));
+    named<QComboBox>(panel, QStringLiteral("Objectives"))->setCurrentText(QStringLiteral("middle,ends"));
+    more(panel)->click();
+    EXPECT_FALSE(racing(panel)->isVisibleTo(&panel));
+    EXPECT_THAT(more(panel)->text().toStdString(), HasSubstr("2 in use"));
+    EXPECT_EQ(panel.form().racing, QStringLiteral("0.05"));
+    SearchForm form;
+    panel.setForm(form);
+    EXPECT_FALSE(racing(panel)->isVisibleTo(&panel));
+    form.guardrailLimit = QStringLiteral("5");
+    panel.setForm(form);
+    EXPECT_TRUE(racing(panel)->isVisibleTo(&panel));
+    EXPECT_THAT(more(panel)->text().toStdString(), HasSubstr("1 in use"));
+}
+
+TEST(SearchPanel, ObjectivesAreChosenOrTyped) {
+    SearchPanel panel;
+    const QStringList lists{QString(), QStringLiteral("middle,ends"), QStringLiteral("ends,short")};
+    auto* field = named<QComboBox>(panel, QStringLiteral("Objectives"));
+    field->setCurrentText(QStringLiteral("short,middle"));
+    panel.setObjectives(lists);
+    EXPECT_EQ(panel.form().objectives, QStringLiteral("short,middle")) << "what was typed stays";
+    EXPECT_EQ(field->count(), lists.size());
+    field->setCurrentIndex(1);
+    EXPECT_EQ(panel.form().objectives, QStringLiteral("middle,ends"));
+    field->setCurrentIndex(0);
+    EXPECT_EQ(panel.form().objectives, QString());
+}
+
 TEST(SearchPanel, AnObstacleIsTheReasonForTheDisabledStart) {
     SearchPanel panel;
     panel.setObstacle(QStringLiteral("open a model first"));
@@ -177,6 +264,7 @@ TEST(SearchPanel, AnObstacleIsTheReasonForTheDisabledStart) {
 TEST(SearchPanel, SettingsCannotBeEditedWhileASearchIsUnderWay) {
     SearchPanel panel;
     lpes::test::showActive(panel, {280, 640});
+    more(panel)->click();
     const SearchForm before = panel.form();
     for (const SearchState state : kStates) {
         if (state == SearchState::Idle) continue;
@@ -188,11 +276,12 @@ TEST(SearchPanel, SettingsCannotBeEditedWhileASearchIsUnderWay) {
             QTest::keyClick(box, Qt::Key_Up);
             QTest::keyClicks(box, QStringLiteral("9"));
         }
-        for (const char* name : {"Run on", "Seed", "Time limit in minutes"}) {
+        for (const char* name : {"Run on", "Seed", "Time limit in minutes", "Guardrail limit in percent", "Racing"}) {
             QTest::keyClicks(named<QLineEdit>(panel, QString::fromLatin1(name)), QStringLiteral("9"));
         }
-        EXPECT_FALSE(named<QComboBox>(panel, QStringLiteral("Device"))->isEnabled());
-        EXPECT_FALSE(named<QComboBox>(panel, QStringLiteral("Optimizer"))->isEnabled());
+        for (const char* name : {"Device", "Optimizer", "Objectives"}) {
+            EXPECT_FALSE(named<QComboBox>(panel, QString::fromLatin1(name))->isEnabled()) << name;
+        }
         EXPECT_EQ(panel.form(), before) << searchStateName(state).toStdString();
     }
     panel.setState(SearchState::Idle);
@@ -256,6 +345,24 @@ TEST(SearchPanel, FitsANarrowDock) {
     lpes::test::expectNames(panel);
 }
 
+TEST(SearchPanel, InALowDockTheFormScrollsAndTheButtonsStay) {
+    for (const int height : {900, 480, 340}) {
+        SCOPED_TRACE(height);
+        SearchPanel panel;
+        lpes::test::showActive(panel, {280, height});
+        const auto* area = panel.findChild<QScrollArea*>();
+        more(panel)->click();
+        EXPECT_TRUE(lpes::test::waitFor([&] { return isWhollySeen(*racing(panel)); })) << "asked for and shown";
+        for (const SearchCommand command : kCommands) EXPECT_TRUE(isWhollySeen(*button(panel, command)));
+        area->verticalScrollBar()->setValue(0);
+        EXPECT_TRUE(isWhollySeen(*named<QComboBox>(panel, QStringLiteral("Task"))));
+        if (height < 500) {
+            EXPECT_GT(area->verticalScrollBar()->maximum(), 0);
+        }
+        EXPECT_EQ(area->horizontalScrollBar()->maximum(), 0);
+    }
+}
+
 TEST(SearchPanel, TabGoesThroughTheFormToTheButtons) {
     SearchPanel panel;
     lpes::test::showActive(panel, {280, 700});
@@ -272,7 +379,8 @@ TEST(SearchPanel, TabGoesThroughTheFormToTheButtons) {
     EXPECT_EQ(order.indexOf(QStringLiteral("Device")) + 1, order.indexOf(QStringLiteral("Optimizer")));
     EXPECT_EQ(order.indexOf(QStringLiteral("Optimizer")) + 1, order.indexOf(QStringLiteral("Population")));
     EXPECT_EQ(order.indexOf(QStringLiteral("Time limit in minutes")) + 1,
-              order.indexOf(QStringLiteral("Start the search")))
+              order.indexOf(QStringLiteral("More settings")));
+    EXPECT_EQ(order.indexOf(QStringLiteral("More settings")) + 1, order.indexOf(QStringLiteral("Start the search")))
         << order.join(QLatin1Char('|')).toStdString();
 }
 

@@ -4,8 +4,11 @@
 #include <QFormLayout>
 #include <QLineEdit>
 #include <QSpinBox>
+#include <QToolButton>
 #include <QVBoxLayout>
-#include <cmath>
+#include <algorithm>
+#include <array>
+#include <utility>
 
 #include "widgets/common/form_fields.h"
 #include "widgets/common/number_field.h"
@@ -17,6 +20,11 @@ constexpr double kLongestMinutes = 60.0 * 24.0 * 365.0;
 
 QString minutesText(const std::optional<double>& minutes) {
     return minutes ? QString::number(*minutes, 'g', 6) : QString();
+}
+
+/// By SearchText.
+std::array<QString, 3> textsOf(const SearchForm& form) {
+    return {form.guardrailLimit, form.objectives, form.racing};
 }
 
 }  // namespace
@@ -71,6 +79,7 @@ SearchFormEdit::SearchFormEdit(QWidget* parent)
     m_time = entry(QStringLiteral("Time limit"), QStringLiteral("Time limit in minutes"),
                    QStringLiteral("Minutes after which the search ends with what it has; empty: no limit"));
     m_time->setPlaceholderText(QStringLiteral("none (minutes)"));
+    addFolded();
     connect(m_seed, &QLineEdit::textChanged, this, &SearchFormEdit::checkSeed);
     connect(m_time, &QLineEdit::textChanged, this, &SearchFormEdit::checkTime);
     setDevices({m_form.device});
@@ -82,6 +91,61 @@ void SearchFormEdit::number(const QString& label, int low, int high, int SearchF
     QSpinBox* box = countField(this, label, low, high, tip);
     m_layout->addRow(label, box);
     m_numbers.push_back({box, value});
+}
+
+void SearchFormEdit::addFolded() {
+    m_more = new QToolButton(this);
+    m_more->setAccessibleName(QStringLiteral("More settings"));
+    m_more->setToolTip(QStringLiteral("Short contexts that must not suffer, several objectives, races"));
+    m_more->setCheckable(true);
+    m_more->setAutoRaise(true);
+    m_more->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    m_more->setFocusPolicy(Qt::StrongFocus);
+    m_more->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);  // the whole row is the button
+    m_layout->addRow(m_more);
+    m_guardrailLimit =
+        entry(QStringLiteral("Guardrail limit"), QStringLiteral("Guardrail limit in percent"),
+              QStringLiteral("A candidate that worsens short-context perplexity by more than this percentage loses to "
+                             "every one that does not, and is asked no item; empty: no limit"));
+    m_guardrailLimit->setPlaceholderText(QStringLiteral("none (percent)"));
+    m_objectives = openChoiceField(
+        this, QStringLiteral("Objectives"),
+        QStringLiteral(
+            "Several objectives at once, with the genetic optimizer: two or three of middle, ends (scores by "
+            "where the evidence stands) and short (likelihood of short texts); ends in a front to choose "
+            "from; empty: one fitness"));
+    m_objectives->lineEdit()->setPlaceholderText(QStringLiteral("one fitness"));
+    m_layout->addRow(QStringLiteral("Objectives"), m_objectives);
+    m_racing =
+        entry(QStringLiteral("Racing"), QStringLiteral("Racing"),
+              QStringLiteral("Gives a candidate up after a quarter or half of the search items when it lies behind the "
+                             "last that would be kept, wrongly with this probability at most, as 0.05; empty: never"));
+    m_racing->setPlaceholderText(QStringLiteral("never"));
+    // Not toggled: what unfolds by itself is not to move the form under the user's hands.
+    connect(m_more, &QToolButton::clicked, this, [this](bool open) {
+        fold(!open);
+        if (open) Q_EMIT unfolded();
+    });
+    for (QLineEdit* field : {m_guardrailLimit, m_racing}) {
+        connect(field, &QLineEdit::textChanged, this, &SearchFormEdit::checkTexts);
+    }
+    for (QComboBox* field : {m_objectives, m_optimizer}) {
+        connect(field, &QComboBox::currentTextChanged, this, &SearchFormEdit::checkTexts);
+    }
+    for (const Number& number : m_numbers) {
+        connect(number.box, &QSpinBox::valueChanged, this, &SearchFormEdit::checkTexts);
+    }
+    fold(true);
+}
+
+std::array<QWidget*, 3> SearchFormEdit::folded() const {
+    return {m_guardrailLimit, m_objectives, m_racing};
+}
+
+void SearchFormEdit::fold(bool away) {
+    m_more->setChecked(!away);
+    m_more->setArrowType(away ? Qt::RightArrow : Qt::DownArrow);
+    for (QWidget* field : folded()) m_layout->setRowVisible(field, !away);
 }
 
 QLineEdit* SearchFormEdit::entry(const QString& label, const QString& name, const QString& tip) {
@@ -98,7 +162,17 @@ void SearchFormEdit::setOptimizers(const QStringList& names) {
     setChoices(*m_optimizer, names);
 }
 
+void SearchFormEdit::setObjectives(const QStringList& lists) {
+    setChoices(*m_objectives, lists);
+}
+
+void SearchFormEdit::setCheck(SearchCheck check) {
+    m_check = std::move(check);
+    checkTexts();
+}
+
 void SearchFormEdit::setForm(const SearchForm& form) {
+    m_filling = true;  // what is valid together must not be judged in part
     m_form = form;
     m_task->setForm(form.task);
     m_host->setText(form.host);
@@ -107,6 +181,13 @@ void SearchFormEdit::setForm(const SearchForm& form) {
     for (const Number& number : m_numbers) number.box->setValue(form.*number.value);
     m_seed->setText(QString::number(form.seed));
     m_time->setText(minutesText(form.timeLimitMinutes));
+    m_guardrailLimit->setText(form.guardrailLimit);
+    m_objectives->setCurrentText(form.objectives);
+    m_racing->setText(form.racing);
+    m_filling = false;
+    const auto texts = textsOf(form);
+    fold(std::ranges::all_of(texts, &QString::isEmpty));
+    checkTexts();
 }
 
 SearchForm SearchFormEdit::form() const {
@@ -116,6 +197,9 @@ SearchForm SearchFormEdit::form() const {
     form.device = m_device->currentText();
     form.optimizer = m_optimizer->currentText();
     for (const Number& number : m_numbers) form.*number.value = number.box->value();
+    form.guardrailLimit = m_guardrailLimit->text().trimmed();
+    form.objectives = m_objectives->currentText().trimmed();
+    form.racing = m_racing->text().trimmed();
     return form;
 }
 
@@ -125,15 +209,18 @@ void SearchFormEdit::setLocked(bool locked) {
     m_host->setReadOnly(locked);
     m_seed->setReadOnly(locked);
     m_time->setReadOnly(locked);
+    m_guardrailLimit->setReadOnly(locked);
+    m_racing->setReadOnly(locked);
     m_task->setLocked(locked);
-    lockChoice(*m_device, locked);
-    lockChoice(*m_optimizer, locked);
+    for (QComboBox* choice : {m_device, m_optimizer, m_objectives}) lockChoice(*choice, locked);
 }
 
 QString SearchFormEdit::problem() const {
     if (const QString why = m_task->problem(); !why.isEmpty()) return why;
     if (!m_seedProblem.isEmpty()) return m_seedProblem;
-    return m_timeProblem;
+    if (!m_timeProblem.isEmpty()) return m_timeProblem;
+    const auto refused = std::ranges::find_if_not(m_textProblems, &QString::isEmpty);
+    return refused == m_textProblems.end() ? QString() : *refused;
 }
 
 void SearchFormEdit::checkSeed() {
@@ -154,6 +241,35 @@ void SearchFormEdit::checkTime() {
            : QStringLiteral("Correct the time limit: minutes above 0 are expected, or nothing for no limit.");
     if (ok) m_form.timeLimitMinutes = minutes;
     refuse(m_time, m_timeProblem);
+}
+
+void SearchFormEdit::checkTexts() {
+    if (m_filling) return;
+    const QString names[] = {QStringLiteral("guardrail limit"), QStringLiteral("objectives"), QStringLiteral("racing")};
+    const SearchForm now = form();
+    const auto texts = textsOf(now);
+    const auto fields = folded();
+    int inUse = 0;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+        QString& problem = m_textProblems[i];
+        problem.clear();
+        if (!texts[i].isEmpty()) {
+            ++inUse;
+            const QString why = m_check ? m_check(static_cast<SearchText>(i), now) : QString();
+            if (!why.isEmpty()) {
+                problem =
+                    QString(QStringLiteral("Correct the ") % names[i] % QStringLiteral(": ") % why % QLatin1Char('.'));
+            }
+        }
+        refuseField(*fields[i], problem, true);
+        // What stands in the way is not hidden.
+        if (!problem.isEmpty() && !m_more->isChecked()) fold(false);
+    }
+    // Folded away, what is in use is still told.
+    m_more->setText(
+        inUse == 0 ? QStringLiteral("More settings")
+                   : QString(QStringLiteral("More settings · ") % QString::number(inUse) % QStringLiteral(" in use")));
+    Q_EMIT problemChanged();
 }
 
 QString SearchFormEdit::notice() const {

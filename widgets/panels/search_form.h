@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QWidget>
+#include <array>
 #include <vector>
 
 #include "widgets/panels/search_panel.h"
@@ -9,11 +10,12 @@ class QComboBox;
 class QFormLayout;
 class QLineEdit;
 class QSpinBox;
+class QToolButton;
 
 namespace lpes::widgets {
 
-/// The fields of a SearchForm, in a column that fits a dock 280 px wide. A text that is no seed or no time is refused
-/// at its field: framed, with the reason as its tool tip. GUI thread only.
+/// The fields of a SearchForm, in a column that fits a dock 280 px wide. A text that is refused is framed, with the
+/// reason as its tool tip. What few searches need is folded away below the rest, unless it is in use. GUI thread only.
 class SearchFormEdit : public QWidget {
     Q_OBJECT
   public:
@@ -21,6 +23,8 @@ class SearchFormEdit : public QWidget {
 
     void setDevices(const QStringList& devices);
     void setOptimizers(const QStringList& names);
+    void setObjectives(const QStringList& lists);
+    void setCheck(SearchCheck check);
     void setForm(const SearchForm& form);
     /// A refused field gives the last value it took.
     [[nodiscard]] SearchForm form() const;
@@ -34,13 +38,19 @@ class SearchFormEdit : public QWidget {
 
   Q_SIGNALS:
     void problemChanged();
+    /// The user has asked for the folded fields, which are the end of the form.
+    void unfolded();
 
   private:
     void number(const QString& label, int low, int high, int SearchForm::*value, const QString& tip);
     QLineEdit* entry(const QString& label, const QString& name, const QString& tip);
+    void addFolded();
+    void fold(bool away);
     void checkSeed();
     void checkTime();
+    void checkTexts();
     void refuse(QLineEdit* field, const QString& why);
+    [[nodiscard]] std::array<QWidget*, 3> folded() const;  ///< by SearchText
 
     struct Number {
         QSpinBox* box;
@@ -53,7 +63,13 @@ class SearchFormEdit : public QWidget {
     QComboBox* m_optimizer;
     std::vector<Number> m_numbers;
     QLineEdit *m_host, *m_seed, *m_time;
+    QToolButton* m_more = nullptr;  ///< checked: unfolded
+    QLineEdit *m_guardrailLimit = nullptr, *m_racing = nullptr;
+    QComboBox* m_objectives = nullptr;
+    SearchCheck m_check;
+    bool m_filling = false;
     QString m_seedProblem, m_timeProblem;
+    std::array<QString, 3> m_textProblems;  ///< by SearchText
 };
 
 }  // namespace lpes::widgets

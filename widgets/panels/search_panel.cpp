@@ -6,9 +6,12 @@
 #include <QLocale>
 #include <QPushButton>
 #include <QScrollArea>
+#include <QScrollBar>
 #include <QStyle>
+#include <QTimer>
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "widgets/common/form_fields.h"
 #include "widgets/common/semantic_colors.h"
@@ -134,6 +137,13 @@ SearchPanel::SearchPanel(QWidget* parent) : QWidget(parent), m(std::make_unique<
     connect(m->buttons[2], &QPushButton::clicked, this, &SearchPanel::resumeRequested);
     connect(m->buttons[3], &QPushButton::clicked, this, &SearchPanel::stopRequested);
     connect(m->form, &SearchFormEdit::problemChanged, this, [this] { m->update(m_state); });
+    connect(m->form, &SearchFormEdit::unfolded, this, [this] {
+        // Only after what has been queued for the layouts is there room for it.
+        QTimer::singleShot(0, this, [this] {
+            QScrollBar* bar = m->scroll->verticalScrollBar();
+            bar->setValue(bar->maximum());
+        });
+    });
 
     m->view = new ProgressView(QStringLiteral("search"), this);
     m->fitness = wordyLabel(this, QStringLiteral("Best fitness against the baseline"));
@@ -165,6 +175,14 @@ void SearchPanel::setDevices(const QStringList& devices) {
 
 void SearchPanel::setOptimizers(const QStringList& names) {
     m->form->setOptimizers(names);
+}
+
+void SearchPanel::setObjectives(const QStringList& lists) {
+    m->form->setObjectives(lists);
+}
+
+void SearchPanel::setCheck(SearchCheck check) {
+    m->form->setCheck(std::move(check));
 }
 
 void SearchPanel::setForm(const SearchForm& form) {

@@ -4,6 +4,7 @@
 #include <QStringList>
 #include <QWidget>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -37,8 +38,18 @@ struct SearchForm {
     int refined = 0;  ///< best individuals of a genetic search that a descent takes on in every generation
     int searchItems = 16, selectItems = 16, reportItems = 40;
     std::optional<double> timeLimitMinutes;
+    // As typed, for SearchCheck to judge; empty: the rule does not apply.
+    QString guardrailLimit;  ///< percent by which a candidate may worsen short-context perplexity
+    QString objectives;      ///< "middle,ends"
+    QString racing;          ///< probability with which a race wrongly gives a candidate up
     friend bool operator==(const SearchForm&, const SearchForm&) = default;
 };
+
+/// The texts of the form whose rules are the core's.
+enum class SearchText { GuardrailLimit, Objectives, Racing };
+/// Why a text that is not empty is refused in a form as it stands ("--racing 'x' is not a number from 0"); empty when
+/// it is not.
+using SearchCheck = std::function<QString(SearchText text, const SearchForm& form)>;
 
 /// What a running search says of itself.
 struct SearchProgress {
@@ -61,6 +72,9 @@ class SearchPanel : public QWidget {
 
     void setDevices(const QStringList& devices);
     void setOptimizers(const QStringList& names);
+    /// Lists of objectives to choose from; any other can be typed.
+    void setObjectives(const QStringList& lists);
+    void setCheck(SearchCheck check);
     void setForm(const SearchForm& form);
     [[nodiscard]] SearchForm form() const;
     [[nodiscard]] TaskFields& task() { return *m_task; }
