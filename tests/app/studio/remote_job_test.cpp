@@ -1,11 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <string>
 
 #include "app/jobs/search_job.h"
+#include "tests/app/studio/other_machine.h"
 #include "tests/app/studio/studio_fixture.h"
 
 namespace lpes::test {
@@ -14,29 +14,8 @@ namespace {
 using app::SearchJob;
 using widgets::SearchState;
 
-/// Home and another machine on one: a shell that lives in another user's data folder stands in for ssh.
 class RemoteSearchJob : public testing::Test {
   protected:
-    RemoteSearchJob() {
-        const std::string there = (folder / "there").string(), program = (folder / "ssh").string();
-        for (const std::string& made : {there, home()}) std::filesystem::create_directories(made);
-        writeBytes(program, "#!/bin/sh\nfor last in \"$@\"; do :; done\nXDG_DATA_HOME='" + there +
-                                "' exec sh -c \"exec $last\"\n");
-        std::filesystem::permissions(program, std::filesystem::perms::owner_all);
-        if (const char* before = ::getenv("XDG_DATA_HOME")) m_dataHome = before;
-        ::setenv("LPES_SSH", program.c_str(), 1);
-        ::setenv("XDG_DATA_HOME", home().c_str(), 1);
-    }
-    ~RemoteSearchJob() override {
-        ::unsetenv("LPES_SSH");
-        if (m_dataHome.empty()) {
-            ::unsetenv("XDG_DATA_HOME");
-        } else {
-            ::setenv("XDG_DATA_HOME", m_dataHome.c_str(), 1);
-        }
-    }
-
-    [[nodiscard]] std::string home() const { return (folder / "home").string(); }
     [[nodiscard]] std::filesystem::path database() const { return folder / "lpes.db"; }
 
     [[nodiscard]] app::SearchOrder order(const studies::SearchRunSettings& settings) const {
@@ -58,9 +37,7 @@ class RemoteSearchJob : public testing::Test {
     }
 
     StudyFolder folder;
-
-  private:
-    std::string m_dataHome;
+    const OtherMachine other{folder};
 };
 
 /// A job and how it ended.
