@@ -20,6 +20,8 @@ struct ScoredPrompt {
     std::vector<TokenId> answer;  ///< at least one id
 };
 
+class LeadingStates;  // leading_states.h
+
 struct AnswerScore {
     std::vector<double> logProbs;  ///< natural log-probability of each answer id given everything before it
     bool allArgmax = false;        ///< every answer id has the highest logit (`strict`); a tie goes to the lower id
@@ -32,6 +34,10 @@ struct ScoreOptions {
     /// only under a sliding window, in float32 by some 1e-5. Where the method does not allow it (sharesPrefixes) every
     /// prompt is computed for itself.
     bool sharePrefixes = false;
+    /// States of leading layers to begin with and to leave for other passes; null: none. It outlives the call. The
+    /// answers do not depend on it; methods with several passes or a choice by content, and sessions on other machines,
+    /// leave it alone.
+    LeadingStates* leading = nullptr;
 };
 
 /// Do prompts that begin alike have the same keys and values there, so that they can share them? Not where the method

@@ -7,6 +7,7 @@
 #include "core/model/torch/attention.h"
 #include "core/model/torch/kernels.h"
 #include "core/model/torch/layer_blocks.h"
+#include "core/model/torch/leading_layers.h"
 #include "core/model/torch/packed_weight.h"
 #include "core/model/torch/stored_matrix.h"
 #include "core/model/torch/torch_errors.h"
@@ -174,9 +175,11 @@ void Decoder::settle(PackedTokens& tokens) {
 }
 
 void Decoder::runLayers(PackedTokens& tokens, AttentionStep& step, const std::stop_token& stop, KvCache* cache,
-                        const at::Tensor& rows, const AttentionObserver& observer) const {
-    for (int layer = 0; layer < m_config.numLayers; ++layer) {
+                        const at::Tensor& rows, const AttentionObserver& observer, LeadingStates* leading) const {
+    const int known = leading ? takeLeadingLayers(tokens, *leading) : 0;
+    for (int layer = known; layer < m_config.numLayers; ++layer) {
         if (stop.stop_requested()) throw StopRequested{};
+        if (leading && layer > known) leaveLeadingLayers(tokens, layer, *leading);
         const bool last = layer + 1 == m_config.numLayers;
         runLayer(layer, tokens, step, cache, last ? rows : at::Tensor(), observer);
     }

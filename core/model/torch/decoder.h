@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <vector>
 
+#include "core/model/leading_states.h"
 #include "core/model/model_config.h"
 #include "core/model/torch/attention_step.h"
 #include "core/model/torch/decoder_weights.h"
@@ -53,8 +54,11 @@ class Decoder {
     static void settle(PackedTokens& tokens);
 
     /// All layers and `settle`, checking `stop` before each layer (throws StopRequested). `rows` as in runLayer.
+    /// `leading` (without a cache and for a single path): begins behind the layers that it knows, and leaves it what it
+    /// wants.
     void runLayers(PackedTokens& tokens, AttentionStep& step, const std::stop_token& stop, KvCache* cache = nullptr,
-                   const at::Tensor& rows = {}, const AttentionObserver& observer = {}) const;
+                   const at::Tensor& rows = {}, const AttentionObserver& observer = {},
+                   LeadingStates* leading = nullptr) const;
 
     /// Logits of hidden rows [R, E] → [R, V] float32 on the last layer's device, for what is reduced there. Valid until
     /// the workspace is used again.

@@ -84,6 +84,8 @@ at::Tensor TorchSession::runPaths(const PathRequest& request, const PositionMeth
     const std::int64_t paths = rope::methodCost(method).passes;
     const std::int64_t most = std::clamp<std::int64_t>(
         static_cast<std::int64_t>(kMostRowsTogether) / std::max<std::int64_t>(1, rows), 1, paths);
+    // States are of one path whose tables were known before the pass; nothing else asks for them.
+    const bool plain = !method.msPoe && !method.buckets && !method.moice;
     std::vector<at::Tensor> parts;
     for (std::int64_t first = 0; first < paths; first += most) {
         const std::int64_t together = std::min(most, paths - first);
@@ -99,7 +101,8 @@ at::Tensor TorchSession::runPaths(const PathRequest& request, const PositionMeth
         if (wanted.defined() && together > 1) {
             wanted = (wanted.unsqueeze(0) + at::arange(together, at::kLong).unsqueeze(1) * rows).flatten();
         }
-        m_decoder.runLayers(tokens, *step(method, sequences, deciding, request.kept), stop, request.cache, wanted);
+        m_decoder.runLayers(tokens, *step(method, sequences, deciding, request.kept), stop, request.cache, wanted, {},
+                            plain ? request.leading : nullptr);
         parts.push_back(tokens.hidden.view({together, -1, config().hiddenSize}));
     }
     return parts.size() == 1 ? parts.front() : at::cat(parts);
@@ -153,6 +156,7 @@ Result<std::vector<AnswerScore>> TorchSession::scoreAnswers(std::span<const Scor
         request.prompts = shared.prompts();
         request.decidingRows.resize(request.prompts.size());
         request.rows = indexTensor(rows);
+        request.leading = options.leading;
         const at::Tensor hidden = runPaths(request, method, stop);
 
         std::vector<RowScore> scores;

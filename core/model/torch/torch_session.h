@@ -88,6 +88,7 @@ class TorchSession final : public ModelSession {
         at::Tensor rows;
         KvCache* cache = nullptr;
         std::span<ChosenRatios* const> kept = {};
+        LeadingStates* leading = nullptr;  ///< as in ScoreOptions
     };
     /// Hidden rows after all layers along every path of the method: [P, R, E].
     [[nodiscard]] at::Tensor runPaths(const PathRequest& request, const PositionMethod& method,

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "tests/core/model_torch/kept_layers.h"
 #include "tests/core/model_torch/session_helpers.h"
 
 namespace lpes::model {
@@ -177,6 +178,33 @@ TEST_P(FamilyLogits, OfPromptsThatBeginAlikeAreThoseOfEachPromptAlone) {
             EXPECT_LT(found, exact ? 1e-5 : 2.0 * noise + 0.05) << computeTypeName(type);
             RecordProperty((profile.empty() ? "baseline_" : "profile_") + computeTypeName(type),
                            std::to_string(found) + " beside " + std::to_string(noise));
+        }
+    }
+}
+
+TEST_P(FamilyLogits, BehindLayersThatAnotherPassComputedAreTheSameBits) {
+    const auto all = ids();
+    const auto first = [&](std::size_t count) {
+        return std::vector<TokenId>(all.begin(),
+                                    all.begin() + static_cast<std::ptrdiff_t>(std::min(count, all.size() - 5)));
+    };
+    const std::vector<ScoredPrompt> prompts = {{first(60), {7, 11}}, {first(200), {5}}, {first(100), {3, 4}}};
+    const LayerScales one = scales();
+    const std::size_t common = one.size() / 2;
+    LayerScales other = one;
+    for (std::size_t layer = common; layer < other.size(); ++layer) other[layer] += 0.25;
+    for (const ComputeType type : {ComputeType::Float32, ComputeType::BFloat16}) {
+        const auto session = load(type)->newSession(2);
+        for (const bool share : {false, true}) {
+            test::KeptLayers kept;
+            ASSERT_TRUE(session->scoreAnswers(prompts, one, {}, {share, &kept}).has_value());
+            kept.from = static_cast<int>(common);
+            const auto expected = session->scoreAnswers(prompts, other, {}, {share});
+            const auto found = session->scoreAnswers(prompts, other, {}, {share, &kept});
+            ASSERT_TRUE(expected.has_value() && found.has_value());
+            EXPECT_EQ(kept.asked, 2);
+            for (std::size_t i = 0; i < prompts.size(); ++i)
+                EXPECT_EQ((*found)[i].logProbs, (*expected)[i].logProbs) << computeTypeName(type) << " " << i;
         }
     }
 }
