@@ -20,6 +20,25 @@
 namespace lpes::search {
 namespace {
 
+/// Tells a fitness what it is going to be asked for in a generation, and in the end that this is over.
+class Expectation {
+  public:
+    Expectation(Fitness& fitness, const Archive& archive) : m_fitness(fitness), m_archive(archive) {}
+    ~Expectation() { m_fitness.expect({}); }
+    Expectation(const Expectation&) = delete;
+    Expectation& operator=(const Expectation&) = delete;
+
+    void tell(const std::vector<std::size_t>& jobs) {
+        std::vector<Candidate> candidates;
+        for (const std::size_t place : jobs) candidates.push_back(m_archive[place].record.candidate);
+        m_fitness.expect(candidates);
+    }
+
+  private:
+    Fitness& m_fitness;
+    const Archive& m_archive;
+};
+
 /// One run of the search. thread-compatible.
 class Search {
   public:
@@ -63,7 +82,9 @@ class Search {
         if (Result<void> told = announce(generation, first, jobs.size()); !told) return fail(told.error());
         m_announced = m_archive.size();
 
-        if (const auto ended = race(jobs); !ended || *ended) return ended;
+        Expectation expectation(m_fitness, m_archive);
+        expectation.tell(jobs);
+        if (const auto ended = race(jobs, expectation); !ended || *ended) return ended;
         EvaluationRound round(m_archive, jobs, {m_deadline, m_settings.maxConsecutiveFailures, m_failuresInARow},
                               m_fitness, m_observer);
         const Result<EvaluationRound::End> end = round.run(m_workers, m_stop);
@@ -118,7 +139,7 @@ class Search {
 
     /// Takes the candidates out of `jobs` that looks at some of the items leave behind, and reports them. What a look
     /// finds wrong with a candidate is left to its full evaluation.
-    Ending race(std::vector<std::size_t>& jobs) {
+    Ending race(std::vector<std::size_t>& jobs, Expectation& expectation) {
         const int items = m_settings.racing ? m_fitness.items() : 0;
         const std::vector<int> counts = looks(items);
         for (const int count : counts) {
@@ -157,6 +178,7 @@ class Search {
                 std::erase(left, place);
             }
             jobs = std::move(left);
+            expectation.tell(jobs);
         }
         return std::nullopt;
     }

@@ -80,6 +80,9 @@ class Fitness {
         static_cast<void>(candidate);
         return false;
     }
+    /// The candidates that it will be asked for, told while it is asked for nothing: a generation's before the first of
+    /// them, those left after each look of a race, and none when it is over, however it ends.
+    virtual void expect(const std::vector<Candidate>& candidates) { static_cast<void>(candidates); }
     /// Items that the fitness is a mean over; 0: not known, and candidates cannot race.
     [[nodiscard]] virtual int items() const { return 0; }
     /// As `evaluate`, on the first `count` items alone, with their scores in byItem. What is paid here must not be paid
@@ -159,9 +162,8 @@ inline constexpr int kMostWorkers = 1024;
 ///   (generation, index), whatever the order of completion: beyond the budget nothing is evaluated, and beyond the last
 ///   of so many failures in a row nothing counts (duplicates count neither way).
 /// - Patience counts generations whose best does not exceed the best at the last reset by more than minDelta;
-/// generation
-///   0 sets the first reference. After a complete generation the reasons to end are tried in the order Generations,
-///   Patience, Evaluations.
+///   generation 0 sets the first reference. After a complete generation the reasons to end are tried in the order
+///   Generations, Patience, Evaluations.
 /// - Resuming is running again with the same settings and a fitness that serves the stored evaluations.
 ///
 /// - With several objectives the better half is chosen by NSGA-II: fronts, then crowding; a candidate that shares its

@@ -46,6 +46,25 @@ TEST(GeneticSearch, WorkersReallyRunAtTheSameTime) {
     EXPECT_EQ(inside, 2);
 }
 
+TEST(GeneticSearch, TellsTheFitnessWhatItWillBeAskedForAndThatItIsOver) {
+    SearchSettings settings = smallSettings();
+    for (const bool failing : {false, true}) {
+        FunctionFitness fitness([&](const Candidate& candidate, std::stop_token) -> Result<Evaluation> {
+            if (failing && candidate.generation == 1) return fail(ErrorCode::Database, "disk full");
+            return FunctionFitness::value(distanceFitness(candidate.scales));
+        });
+        RecordingObserver observer;
+        const auto outcome = runGeneticSearch(settings, 12, 2, fitness, observer, 0.0, {});
+        EXPECT_EQ(outcome.has_value(), !failing);
+        ASSERT_EQ(fitness.expected.size(), 2 * observer.started.size()) << "a generation's candidates, and nobody";
+        for (std::size_t generation = 0; generation < observer.started.size(); ++generation) {
+            EXPECT_EQ(static_cast<int>(fitness.expected[2 * generation].size()),
+                      observer.toEvaluateByGeneration[generation]);
+            EXPECT_TRUE(fitness.expected[2 * generation + 1].empty());
+        }
+    }
+}
+
 TEST(GeneticSearch, SeedDecidesTheHistory) {
     FunctionFitness fitness;
     const SearchOutcome seven = runOk(smallSettings(7), 12, fitness);

@@ -132,6 +132,24 @@ TEST(Racing, HasTheSameHistoryForAnyNumberOfWorkers) {
     EXPECT_TRUE(runOk(racingSettings(), kLayers, one) == runOk(racingSettings(), kLayers, three, 3));
 }
 
+TEST(Racing, TellsTheFitnessWhoIsLeftAfterEveryLook) {
+    ItemFitness fitness;
+    const SearchOutcome outcome = runOk(racingSettings(), kLayers, fitness, 3);
+    // Of every generation: all, those left after either look, nobody.
+    ASSERT_EQ(fitness.expected.size(), 4 * outcome.history.size());
+    std::size_t givenUp = 0;
+    for (std::size_t told = 0; told < fitness.expected.size(); told += 4) {
+        const auto &all = fitness.expected[told], &left = fitness.expected[told + 2];
+        EXPECT_GE(all.size(), fitness.expected[told + 1].size());
+        EXPECT_GE(fitness.expected[told + 1].size(), left.size());
+        EXPECT_THAT(fitness.expected[told + 3], IsEmpty());
+        givenUp += all.size() - left.size();
+        for (const Candidate& candidate : left) EXPECT_EQ(fitness.callsByScales.at(candidate.scales), 1);
+    }
+    EXPECT_EQ(static_cast<std::int64_t>(givenUp), outcome.givenUp);
+    EXPECT_GT(givenUp, 0u);
+}
+
 TEST(Racing, LeavesFailuresToTheFullEvaluation) {
     ItemFitness fitness;
     fitness.failLooks = true;

@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "core/search/genetic_search.h"
 
@@ -66,11 +68,18 @@ class FunctionFitness : public Fitness {
             calls.emplace_back(candidate.generation, candidate.index);
             ++callsByScales[candidate.scales];
             largestWorker = std::max(largestWorker, worker);
+            EXPECT_TRUE(isExpected(candidate));
         }
         return m_function(candidate, stop);
     }
     bool isStop(const Error& error) const override { return error.message == "stopped by the user"; }
+    void expect(const std::vector<Candidate>& candidates) override { expected.push_back(candidates); }
+    /// Named when candidates were told last.
+    [[nodiscard]] bool isExpected(const Candidate& candidate) const {
+        return !expected.empty() && std::ranges::find(expected.back(), candidate) != expected.back().end();
+    }
 
+    std::vector<std::vector<Candidate>> expected;  ///< as they were told
     std::mutex mutex;
     std::vector<std::pair<int, int>> calls;
     std::map<std::vector<double>, int> callsByScales;
