@@ -52,10 +52,10 @@ std::string memoryText(const json& memory) {
     return fmt::format(
         "Memory: {} = program {} + loaded {} (weights {} and what loading leaves beside them) + activations {} + "
         "caches "
-        "{}; the calibration, loading included, took {}\n",
+        "{}; layers that candidates reuse take up to {} more; the calibration, loading included, took {}\n",
         bytes(memory.at("total_bytes")), bytes(memory.at("program_bytes")), bytes(memory.at("loaded_bytes")),
         bytes(memory.at("weight_bytes")), bytes(memory.at("activation_bytes")), bytes(memory.at("cache_bytes")),
-        bytes(memory.at("measured_bytes")));
+        bytes(memory.at("reuse_bytes")), bytes(memory.at("measured_bytes")));
 }
 
 }  // namespace

@@ -115,12 +115,7 @@ void addComputeOptions(SettingFlags& flags, studies::ComputeSettings& compute) {
     flags
         .add("--share-prefixes", "on|off",
              "Compute once what prompts of a pass begin with alike; rounding depends on it [on]",
-             [&compute](const std::string& name, const std::string& text) -> Result<void> {
-                 if (text != "on" && text != "off")
-                     return fail(ErrorCode::Usage, fmt::format("{} '{}' is not understood; use on or off", name, text));
-                 compute.sharePrefixes = text == "on";
-                 return {};
-             })
+             toSwitch(compute.sharePrefixes))
         ->group(kModelGroup);
 }
 

@@ -177,15 +177,28 @@ std::string evalText(const json& result) {
     return out;
 }
 
+namespace {
+
+/// What a sitting did not compute, because another candidate had.
+std::string reusedText(const json& reused) {
+    if (!reused.is_object() || reused.at("layer_passes") == 0) return {};
+    return fmt::format("Layers reused {} %: of {} passes of a prompt through a layer, {} were not computed{}\n",
+                       formatNumber(100.0 * reused.at("share").get<double>(), 1), reused.at("layer_passes").dump(),
+                       reused.at("not_computed").dump(),
+                       reused.value("memory_was_short", false) ? "; memory was short, so it ended early" : "");
+}
+
+}  // namespace
+
 std::string searchText(const json& result) {
     std::string out = fmt::format("Run {}: {}", result.at("run_id").dump(), result.value("state", ""));
     if (result.contains("end_reason")) out += fmt::format(" ({})", result.value("end_reason", ""));
     out += "\n";
     if (!result.contains("history")) return out;
-    out += "\n" + historyTable(result.at("history"));
+    out += "\n" + historyTable(result.at("history")) + "\n" + reusedText(result.value("layers_reused", json()));
     const auto givenUp = result.value("given_up", std::int64_t{0});
     const auto infeasible = result.value("infeasible", std::int64_t{0});
-    out += fmt::format("\n{} evaluations, {} cache hits, {} failed, {}{} prompts, {} s\n",
+    out += fmt::format("{} evaluations, {} cache hits, {} failed, {}{} prompts, {} s\n",
                        result.at("evaluations").dump(), result.at("cache_hits").dump(), result.at("failed").dump(),
                        (givenUp > 0 ? fmt::format("{} given up, ", givenUp) : "") +
                            (infeasible > 0 ? fmt::format("{} beyond the guardrail's limit, ", infeasible) : ""),

@@ -80,6 +80,19 @@ void addObjectivesOption(SettingFlags& flags, search::SearchSettings& search) {
         ->group(kFitnessGroup);
 }
 
+void addReuseOptions(SettingFlags& flags, studies::SearchRunSettings& settings) {
+    flags
+        .add("--reuse-layers", "on|off",
+             "Compute the leading layers in which candidates of a generation have the same scales once for all of "
+             "them; no result depends on it [on]",
+             toSwitch(settings.reuseLayers))
+        ->group(kSearchGroup);
+    flags
+        .add("--reuse-memory", "MIB", "Memory that hidden states kept for --reuse-layers may take [1024]",
+             toNumber<int>(settings.reuseMemory, 0))
+        ->group(kSearchGroup);
+}
+
 void addGradientOptions(SettingFlags& flags, search::GradientSettings& gradient) {
     const auto add = [&](const char* name, const char* placeholder, const char* help, SettingFlags::Setter setter) {
         flags.add(name, placeholder, help, std::move(setter))->group(kGradientGroup);
@@ -159,6 +172,7 @@ void addSearchOptions(SettingFlags& flags, studies::SearchRunSettings& settings)
     add("--report-items", "N",
         "Held-out items that the result is reported on; auto: the rest of a file, 100 when generated [auto]",
         toOptionalNumber<int>(settings.reportItems, 2));
+    addReuseOptions(flags, settings);
     add("--finalists", "N", "Best distinct candidates that are scored again [6]", toNumber<int>(settings.finalists, 1));
     add("--analysis-items", "N", "Held-out items whose attention and deviation are stored at the end; 0: none [8]",
         toNumber<int>(settings.analysisItems, 0));

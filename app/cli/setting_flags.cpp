@@ -1,5 +1,7 @@
 #include "app/cli/setting_flags.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -53,6 +55,11 @@ Result<void> SettingFlags::apply(std::map<std::string, std::string>* origins) co
         if (origins != nullptr) (*origins)[settingKey(flag->name)] = given ? "flag" : "environment";
     }
     return {};
+}
+
+Result<bool> parseSwitch(const std::string& name, const std::string& text) {
+    if (text == "on" || text == "off") return text == "on";
+    return fail(ErrorCode::Usage, fmt::format("{} '{}' is not understood; use on or off", name, text));
 }
 
 SettingFlags::Setter toText(std::string& target) {

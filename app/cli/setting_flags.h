@@ -49,9 +49,22 @@ class SettingFlags {
     std::vector<std::unique_ptr<Flag>> m_flags;  ///< CLI11 keeps addresses of the texts
 };
 
+/// "on" or "off"; Usage for anything else.
+[[nodiscard]] Result<bool> parseSwitch(const std::string& name, const std::string& text);
+
 // Setters. Those of optional values take "auto" for "unset".
 [[nodiscard]] SettingFlags::Setter toText(std::string& target);
 [[nodiscard]] SettingFlags::Setter toOptionalText(std::optional<std::string>& target);
+/// Into a bool or an optional one.
+template <class T>
+[[nodiscard]] SettingFlags::Setter toSwitch(T& target) {
+    return [&target](const std::string& name, const std::string& text) -> Result<void> {
+        auto on = parseSwitch(name, text);
+        if (!on) return fail(on.error());
+        target = *on;
+        return {};
+    };
+}
 template <class T>
 [[nodiscard]] SettingFlags::Setter toNumber(T& target, T low = std::numeric_limits<T>::lowest(),
                                             T high = std::numeric_limits<T>::max()) {

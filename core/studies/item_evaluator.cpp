@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <map>
 #include <span>
+#include <type_traits>
 
 #include "core/base/clock.h"
+#include "core/base/process_memory.h"
 #include "core/studies/continuations.h"
 #include "core/studies/json_rows.h"
+#include "core/studies/layer_reuse.h"
 #include "core/tasks/scoring.h"
 
 namespace lpes::studies {
@@ -51,6 +54,17 @@ Result<std::vector<std::string>> generateTexts(const VariantEvaluation::Subject&
         texts.push_back(std::move(*text));
     }
     return texts;
+}
+
+/// What `ask` answers. States that are kept for other candidates must not take the memory that it needs: where that
+/// does not suffice it is asked once more without them.
+template <class Ask>
+std::invoke_result_t<Ask> withAllMemory(ReusingPass* pass, Ask&& ask) {
+    auto answer = ask();
+    if (answer || pass == nullptr || answer.error().code != ErrorCode::OutOfMemory) return answer;
+    pass->giveMemoryBack();
+    releaseFreedMemory();
+    return ask();
 }
 
 Result<void> commit(store::StoreWriter& store, std::int64_t variantId, const std::string& split,
@@ -187,7 +201,8 @@ Result<VariantEvaluation> VariantEvaluation::begin(Subject subject) {
 }
 
 Result<std::vector<analysis::ItemOutcome>> VariantEvaluation::compute(const std::vector<std::size_t>& indices,
-                                                                      model::AnswerSession& session, ChunkRun& run,
+                                                                      model::AnswerSession& session, ReusingPass* pass,
+                                                                      ChunkRun& run,
                                                                       const std::stop_token& stop) const {
     std::vector<Asked> chunk;
     std::vector<model::ScoredPrompt> batch;
@@ -199,16 +214,18 @@ Result<std::vector<analysis::ItemOutcome>> VariantEvaluation::compute(const std:
         run.tokens += m_subject.plan.entries()[index].scoredTokens;
     }
     const double start = steadySeconds();
-    auto scores = session.scoreAnswers(batch, m_subject.method, stop, {m_subject.plan.pass().sharePrefixes});
+    const model::ScoreOptions options{m_subject.plan.pass().sharePrefixes, pass};
+    auto scores = withAllMemory(pass, [&] { return session.scoreAnswers(batch, m_subject.method, stop, options); });
     if (!scores) return fail(scores.error());
     run.seconds = steadySeconds() - start;
+    if (pass != nullptr) pass->scored(std::ssize(indices));
     std::vector<const Asked*> generating;
     for (const Asked& one : chunk) {
         if (m_generates[one.entry]) generating.push_back(&one);
     }
     std::vector<std::string> texts;
     if (!generating.empty()) {
-        auto made = generateTexts(m_subject, session, generating, stop);
+        auto made = withAllMemory(pass, [&] { return generateTexts(m_subject, session, generating, stop); });
         if (!made) return fail(made.error());
         texts = std::move(*made);
     }
@@ -238,6 +255,9 @@ Result<std::vector<analysis::ItemOutcome>> VariantEvaluation::compute(const std:
 Result<VariantEvaluation::ChunkRun> VariantEvaluation::runChunk(std::size_t chunk, model::AnswerSession& session,
                                                                 std::stop_token stop) {
     const std::vector<std::size_t>& indices = m_subject.plan.chunks()[chunk];
+    // At its end what is kept for it goes, also where the data base has its outcomes.
+    const std::unique_ptr<ReusingPass> pass =
+        m_subject.reuse != nullptr ? m_subject.reuse->pass(m_subject.scales, chunk) : nullptr;
     std::vector<analysis::ItemOutcome> outcomes;
     for (const std::size_t index : indices) {
         const PromptPlan::Entry& entry = m_subject.plan.entries()[index];
@@ -251,7 +271,7 @@ Result<VariantEvaluation::ChunkRun> VariantEvaluation::runChunk(std::size_t chun
         run.reused = count;
     } else {
         if (stop.stop_requested()) return fail(ErrorCode::Failed, model::kStoppedMessage);
-        auto computed = compute(indices, session, run, stop);
+        auto computed = compute(indices, session, pass.get(), run, stop);
         if (!computed) return fail(computed.error());
         run.computed = count;
         outcomes = std::move(*computed);

@@ -19,6 +19,9 @@
 
 namespace lpes::studies {
 
+class LayerReuse;
+class ReusingPass;
+
 /// How many prompts go through the model in one packed pass. Stored with the run, because a matrix product's rounding
 /// depends on the batch (architecture.md §5b).
 struct PassSize {
@@ -105,6 +108,9 @@ class VariantEvaluation {
         std::string split;
         /// Of the first so many items an answer is generated and scored beside the likelihood, whatever the score.
         int generatedItems = 0;
+        /// A search's candidates take leading layers over from one another, by their scales; null: nothing is.
+        LayerReuse* reuse = nullptr;
+        std::vector<double> scales = {};
     };
     /// Reads what is stored, and stores the items that are too long.
     [[nodiscard]] static Result<VariantEvaluation> begin(Subject subject);
@@ -124,8 +130,8 @@ class VariantEvaluation {
   private:
     explicit VariantEvaluation(Subject subject) : m_subject(std::move(subject)) {}
     [[nodiscard]] Result<std::vector<analysis::ItemOutcome>> compute(const std::vector<std::size_t>& indices,
-                                                                     model::AnswerSession& session, ChunkRun& run,
-                                                                     const std::stop_token& stop) const;
+                                                                     model::AnswerSession& session, ReusingPass* pass,
+                                                                     ChunkRun& run, const std::stop_token& stop) const;
 
     Subject m_subject;
     std::vector<bool> m_generates;  ///< [entries]

@@ -99,6 +99,8 @@ void readSettings(JsonFields& fields, SearchRunSettings& settings, SpelledSettin
     fields.read("select_items", settings.selectItems);
     fields.read("report_items", settings.reportItems);
     fields.read("finalists", settings.finalists);
+    fields.read("reuse_layers", settings.reuseLayers);
+    fields.read("reuse_memory", settings.reuseMemory);
     fields.read("analysis_items", settings.analysisItems);
     fields.read("split_seed", settings.splitSeed);
     fields.read("resample", settings.resample);
@@ -119,6 +121,8 @@ json plainJson(const SearchRunSettings& settings) {
                   {"select_items", settings.selectItems},
                   {"report_items", optionalJson(settings.reportItems)},
                   {"finalists", settings.finalists},
+                  {"reuse_layers", settings.reuseLayers},
+                  {"reuse_memory", settings.reuseMemory},
                   {"analysis_items", settings.analysisItems},
                   {"split_seed", optionalJson(settings.splitSeed)},
                   {"resample", settings.resample},

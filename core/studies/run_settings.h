@@ -62,7 +62,11 @@ struct SearchRunSettings {
     GuardrailSettings guardrail;
     /// By how many percent a candidate may worsen the perplexity of the guardrail's texts; unset: by any.
     std::optional<double> guardrailLimit;
-    int analysisItems = 8;  ///< report items whose attention and deviation are stored at the end; 0: none
+    /// Candidates take hidden states of leading layers over from those of their generation with the same scales there
+    /// (layer_reuse.h). No result depends on it.
+    bool reuseLayers = true;
+    int reuseMemory = 1024;  ///< MiB that these states may take
+    int analysisItems = 8;   ///< report items whose attention and deviation are stored at the end; 0: none
     std::optional<std::uint64_t>
         splitSeed;                      ///< of the splits; unset: the search's. Searches of a study share their items
     int resample = 0, resamples = 1;    ///< which of so many sets of search items, from 0 (study resample)

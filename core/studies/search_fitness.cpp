@@ -31,6 +31,10 @@ SearchFitness::SearchFitness(Context context, const PromptPlan& searchPlan, Stor
       m_slopeItems(entriesByItem(searchPlan)),
       m_before(std::move(before)) {
     RandomStream(m_context.seed, kStreamSlopeItems).shuffle(m_slopeItems);
+    if (m_context.reuseBytes) {
+        m_reuse = std::make_unique<LayerReuse>(m_context.bench.model.config().numLayers, m_context.groups.count(),
+                                               *m_context.reuseBytes);
+    }
 }
 
 namespace {
@@ -89,7 +93,26 @@ Result<ShortContexts::Reading> SearchFitness::shortContexts(const search::Candid
                                            std::move(stop));
 }
 
+void SearchFitness::expect(const std::vector<search::Candidate>& candidates) {
+    if (!m_reuse) return;
+    std::vector<search::Candidate> computed;
+    for (const search::Candidate& candidate : candidates) {
+        if (!isStored(candidate)) computed.push_back(candidate);
+    }
+    m_reuse->expect(computed);
+}
+
+void SearchFitness::release(const search::Candidate& candidate) {
+    if (m_reuse) m_reuse->release(candidate.scales);
+}
+
 Result<search::Evaluation> SearchFitness::evaluate(const search::Candidate& candidate, int, std::stop_token stop) {
+    auto evaluation = evaluateAll(candidate, std::move(stop));
+    release(candidate);
+    return evaluation;
+}
+
+Result<search::Evaluation> SearchFitness::evaluateAll(const search::Candidate& candidate, std::stop_token stop) {
     Teller teller(*this, candidate);
     const std::int64_t prompts = m_searchPlan.prompts() + m_context.shortContexts.prompts();
     if (const auto it = m_before.failed.find({candidate.generation, candidate.index}); it != m_before.failed.end()) {
@@ -116,7 +139,10 @@ Result<search::Evaluation> SearchFitness::evaluateFirst(const search::Candidate&
     Teller teller(*this, candidate);
     auto reading = shortContexts(candidate, teller, stop);
     if (!reading) return fail(reading.error());
-    if (reading->violation > 0.0) return infeasible(std::move(*reading));
+    if (reading->violation > 0.0) {
+        release(candidate);
+        return infeasible(std::move(*reading));
+    }
     return evaluationOf(evaluatePart("candidate", candidate.scales, m_searchPlan, "search", teller, stop, count));
 }
 
@@ -185,9 +211,10 @@ Result<SearchFitness::SplitResult> SearchFitness::evaluatePart(const std::string
                                                                std::optional<int> firstItems) {
     auto variant = m_context.store.ensureVariant(m_context.runId, name, scales);
     if (!variant) return fail(variant.error());
-    auto outcomes = evaluateVariant(
-        {m_context.bench.model.tokenizer(), plan, method(scales), m_context.score, m_context.store, *variant, split},
-        m_context.pool, observer, stop, firstItems ? plan.chunksOf(*firstItems) : plan.chunks().size());
+    auto outcomes =
+        evaluateVariant({m_context.bench.model.tokenizer(), plan, method(scales), m_context.score, m_context.store,
+                         *variant, split, 0, &plan == &m_searchPlan ? m_reuse.get() : nullptr, scales},
+                        m_context.pool, observer, stop, firstItems ? plan.chunksOf(*firstItems) : plan.chunks().size());
     if (!outcomes) return fail(outcomes.error());
     SplitResult result;
     result.variantId = *variant;

@@ -13,6 +13,7 @@
 #include "core/cluster/channel.h"
 #include "core/search/genetic_search.h"
 #include "core/studies/item_evaluator.h"
+#include "core/studies/layer_reuse.h"
 #include "core/studies/objectives.h"
 #include "core/studies/run_session.h"
 #include "core/studies/session_pool.h"
@@ -56,6 +57,8 @@ class SearchFitness final : public search::Fitness {
         std::uint64_t seed = 1;     ///< of the order in which descents see the search items
         const ShortContexts& shortContexts;
         const ObjectiveRule& objectives;
+        /// What the hidden states may take that candidates hand on to one another; unset: they hand on none.
+        std::optional<std::int64_t> reuseBytes = {};
     };
     /// The baseline of the short contexts is measured before the first candidate is evaluated; a candidate that they do
     /// not allow is asked no item.
@@ -65,12 +68,16 @@ class SearchFitness final : public search::Fitness {
     /// A lost peer ends the search as a stop does: no candidate is to blame.
     bool isStop(const Error& error) const override { return model::wasStopped(error) || cluster::isLostPeer(error); }
     bool isStored(const search::Candidate& candidate) const override;
+    void expect(const std::vector<search::Candidate>& candidates) override;
     int items() const override { return static_cast<int>(m_slopeItems.size()); }
     Result<search::Evaluation> evaluateFirst(const search::Candidate& candidate, int count, int worker,
                                              std::stop_token stop) override;
     /// On the next so many items of the search split, in an order of the run's own (seeded) and round again.
     Result<search::Slope> slope(const search::SlopeRequest& request, int worker, std::stop_token stop) override;
     bool isSlopeStored(const search::SlopeRequest& request) const override;
+
+    /// LayerReuse::summary; null where nothing is handed on.
+    [[nodiscard]] nlohmann::json layersReused() const { return m_reuse ? m_reuse->summary() : nlohmann::json(); }
 
     /// LPES with these scales [L·G], or the model as it is without any.
     [[nodiscard]] rope::PositionMethod method(const std::vector<double>& scales) const;
@@ -96,6 +103,9 @@ class SearchFitness final : public search::Fitness {
                                                    const PromptPlan& plan, const std::string& split,
                                                    ChunkObserver& observer, std::stop_token stop,
                                                    std::optional<int> firstItems);
+    [[nodiscard]] Result<search::Evaluation> evaluateAll(const search::Candidate& candidate, std::stop_token stop);
+    /// It wants no states of others any more.
+    void release(const search::Candidate& candidate);
     /// `outcomes`: in order of item, then position.
     [[nodiscard]] std::vector<double> scoresByItem(const std::vector<analysis::ItemOutcome>& outcomes) const;
     [[nodiscard]] std::vector<std::size_t> entriesOf(const search::SlopeRequest& request) const;
@@ -108,6 +118,7 @@ class SearchFitness final : public search::Fitness {
     const StoredCandidates m_before;
     std::mutex m_telling;
     std::map<std::pair<int, int>, std::int64_t> m_told;  ///< prompts of each candidate that progress was told of
+    std::unique_ptr<LayerReuse> m_reuse;                 ///< of the search plan's passes; null: nothing is handed on
 };
 
 }  // namespace lpes::studies

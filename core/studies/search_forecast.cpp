@@ -58,6 +58,18 @@ std::int64_t heaviestPass(const PromptPlan& plan, bool generates) {
     return heaviest;
 }
 
+/// What the hidden states that candidates hand on may take: no more than all but one of a generation leave.
+std::int64_t mostReused(const PreparedSearch& prepared, const model::ModelConfig& config, model::ComputeType type) {
+    const std::int64_t others =
+        std::max(search::candidatesOf(prepared.settings.search, 0), search::candidatesOf(prepared.settings.search, 1)) -
+        1;
+    const std::int64_t value = type == model::ComputeType::Float32 ? 4 : 2;
+    const double all =
+        static_cast<double>(others * config.hiddenSize * value) * static_cast<double>(prepared.searchPlan.tokens());
+    const std::int64_t limit = reuseBytes(prepared.settings).value_or(0);
+    return all < static_cast<double>(limit) ? static_cast<std::int64_t>(all) : limit;
+}
+
 StageCost searching(const MeasuredSearch& search, int first, int last, const std::vector<std::int64_t>& sizes) {
     const PromptPlan& plan = search.prepared.searchPlan;
     const auto passes = static_cast<std::int64_t>(plan.chunks().size());
@@ -245,6 +257,7 @@ json memoryOf(const MeasuredSearch& search) {
             {"weight_bytes", weights},
             {"activation_bytes", activations},
             {"cache_bytes", cache},
+            {"reuse_bytes", mostReused(prepared, config, type)},
             {"total_bytes", process.before + loaded + activations + cache},
             {"measured_bytes", optionalJson(search.measured.peakBytes)}};
 }

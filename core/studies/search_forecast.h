@@ -52,9 +52,10 @@ struct ForecastTotals {
 [[nodiscard]] ForecastTotals forecastTotals(const MeasuredSearch& search);
 
 /// Memory in bytes: {"program_bytes", "loaded_bytes", "weight_bytes", "activation_bytes", "cache_bytes",
-/// "total_bytes", "measured_bytes"}. total = program + loaded + activations + caches; `loaded` is what loading added to
-/// the process (weights, their packed copies, pages of their file, items), on another device than the CPU the weights
-/// alone. The activations and caches are estimates, of every worker in its heaviest pass.
+/// "reuse_bytes", "total_bytes", "measured_bytes"}. total = program + loaded + activations + caches; `loaded` is what
+/// loading added to the process (weights, their packed copies, pages of their file, items), on another device than the
+/// CPU the weights alone. The activations and caches are estimates, of every worker in its heaviest pass. The reused
+/// states are not in the total: they come beside it for a generation, as many as there is room for, at most so many.
 [[nodiscard]] nlohmann::json memoryOf(const MeasuredSearch& search);
 
 /// What forecastSearch answers.

@@ -64,6 +64,11 @@ bool measuresShortContexts(const SearchRunSettings& settings) {
            std::ranges::find(objectives, search::Objective::Short) != objectives.end();
 }
 
+std::optional<std::int64_t> reuseBytes(const SearchRunSettings& settings) {
+    if (!settings.reuseLayers) return std::nullopt;
+    return std::int64_t{settings.reuseMemory} << 20;
+}
+
 std::int64_t reportedVariants(const SearchRunSettings& settings) {
     return settings.search.objectives.empty() ? 2 : std::int64_t{1} + settings.finalists;
 }
@@ -112,6 +117,7 @@ Result<void> checkCounts(const SearchRunSettings& settings) {
     }
     if (auto ok = positive("--finalists", settings.finalists, 1); !ok) return ok;
     if (auto ok = positive("--analysis-items", settings.analysisItems, 0); !ok) return ok;
+    if (auto ok = positive("--reuse-memory", settings.reuseMemory, 0); !ok) return ok;
     if (!(settings.gapPenalty >= 0.0) || settings.gapPenalty > 1e6) {
         return fail(ErrorCode::Usage,
                     fmt::format("--gap-penalty {} is out of range; give 0 or more", settings.gapPenalty));

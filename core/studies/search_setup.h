@@ -62,6 +62,9 @@ struct ShortTexts {
 /// Every candidate's short contexts count in these settings.
 [[nodiscard]] bool measuresShortContexts(const SearchRunSettings& settings);
 
+/// Bytes that the hidden states may take that candidates hand on to one another; nothing where they hand on none.
+[[nodiscard]] std::optional<std::int64_t> reuseBytes(const SearchRunSettings& settings);
+
 /// Variants that are asked the report's items at most: baseline and winner; with several objectives all finalists.
 [[nodiscard]] std::int64_t reportedVariants(const SearchRunSettings& settings);
 

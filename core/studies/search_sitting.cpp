@@ -70,7 +70,7 @@ SearchSitting::SearchSitting(const PreparedSearch& prepared, SearchSessions& ses
                       store, runId),
       m_fitness({prepared.bench, *sessions.pool, store, progress, runId, prepared.score, prepared.weights,
                  prepared.settings.gapPenalty, prepared.settings.search.groups, prepared.settings.search.seed,
-                 m_shortContexts, prepared.objectives},
+                 m_shortContexts, prepared.objectives, reuseBytes(prepared.settings)},
                 prepared.searchPlan, std::move(before)) {}
 
 Result<StudyOutcome> SearchSitting::run(double elapsedBefore, std::stop_token stop) {
@@ -349,6 +349,7 @@ json SearchSitting::common(const search::SearchOutcome& outcome) const {
             {"failed", outcome.failed},
             {"given_up", outcome.givenUp},
             {"infeasible", outcome.infeasible},
+            {"layers_reused", m_fitness.layersReused()},
             {"prompts", m_progress.promptsDone()},
             {"history", historyJson(outcome.history)},
             {"seconds", m_progress.elapsedSeconds()},

@@ -46,7 +46,8 @@ struct StudyOutcome {
 /// `search`: genetic search, selection, report, attention and deviation of baseline and winner; the profile is stored
 /// with the run. `loaded`: a model in memory that is used when it is the settings' own (openBench). `ranks`: other
 /// processes of this program that evaluate as well (serveSearch); the history is the same as without. When one of them
-/// is lost the run ends as interrupted, with isLostPeer.
+/// is lost the run ends as interrupted, with isLostPeer. "layers_reused" of the result is LayerReuse::summary of this
+/// sitting (layer_reuse.h), or null; unlike all else but the times it depends on workers and interruptions.
 [[nodiscard]] Result<StudyOutcome> runSearch(const SearchRunSettings& settings, store::StoreWriter& store,
                                              ProgressObserver& observer, std::stop_token stop,
                                              const LoadedModel* loaded = nullptr, cluster::Ranks* ranks = nullptr);
@@ -65,8 +66,8 @@ struct StudyOutcome {
 /// `search --dry-run`: planSearch, and what the search will take at most, from a calibration of some seconds with the
 /// run's own passes, threads and workers; nothing is left behind. Adds {"prompts", "tokens", "seconds", "stages":
 /// [{"stage", "candidates", "prompts", "tokens", "seconds", "derivation"}…], "memory": {"program_bytes",
-/// "loaded_bytes", "weight_bytes", "activation_bytes", "cache_bytes", "total_bytes", "measured_bytes"}, "calibration":
-/// {"seconds", "passes", "workers", "all_workers": [{"tokens", "seconds"}…]}, "paper": {…}}; the paper's
+/// "loaded_bytes", "weight_bytes", "activation_bytes", "cache_bytes", "reuse_bytes", "total_bytes", "measured_bytes"},
+/// "calibration": {"seconds", "passes", "workers", "all_workers": [{"tokens", "seconds"}…]}, "paper": {…}}; the paper's
 /// is arithmetic for its setting, not this run's (paper_forecast.h). Refuses what the search would refuse; answers a
 /// stop with kStoppedMessage.
 [[nodiscard]] Result<nlohmann::json> forecastSearch(const SearchRunSettings& settings, ProgressObserver& observer,

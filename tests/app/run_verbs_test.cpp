@@ -78,7 +78,7 @@ TEST_F(RunVerbs, SearchPrintsOneObjectAndWritesTheProfile) {
     const json result = done.json();
     ASSERT_TRUE(result.is_object()) << done.out;
     for (const char* key : {"run_id", "state", "seed", "generations", "evaluations", "cache_hits", "failed", "prompts",
-                            "best", "history", "heldout", "seconds", "profile"}) {
+                            "best", "history", "heldout", "seconds", "profile", "layers_reused"}) {
         EXPECT_TRUE(result.contains(key)) << key;
     }
     EXPECT_EQ(result["state"], "finished");
@@ -98,6 +98,23 @@ TEST_F(RunVerbs, SameSeedSameHistory) {
     const json two = run(search({"--workers", "2"})).json();
     EXPECT_EQ(two["history"], first["history"]);
     EXPECT_EQ(two["best"], first["best"]);
+}
+
+TEST_F(RunVerbs, LayersThatAreNotReusedLeadToTheSameHistory) {
+    const json with = run(search()).json();
+    const json without = run(search({"--reuse-layers", "off"})).json();
+    ASSERT_TRUE(with.is_object() && without.is_object());
+    EXPECT_EQ(without["history"], with["history"]);
+    EXPECT_EQ(without["best"], with["best"]);
+    EXPECT_TRUE(without["layers_reused"].is_null());
+    EXPECT_EQ(without["settings"]["reuse_layers"]["value"], false);
+    EXPECT_EQ(with["settings"]["reuse_memory"]["value"], 1024);
+    std::vector<std::string> arguments = search();
+    std::erase(arguments, "--json");
+    EXPECT_THAT(run(arguments).out, HasSubstr("Layers reused"));
+    const Finished wrong = run(search({"--reuse-layers", "maybe"}));
+    EXPECT_EQ(wrong.code, 2);
+    EXPECT_THAT(wrong.err, HasSubstr("--reuse-layers 'maybe'"));
 }
 
 TEST_F(RunVerbs, UnwritableProfileIsToldBeforeTheSearch) {

@@ -5,11 +5,13 @@ Usage: compare_search_costs.py --lpes build/ci/app/cli/lpes --work FOLDER [--see
        [--only plain,gradient]
 
 Every variant searches the demo study. The cost is counted in forward equivalents, as the search itself counts it: a
-prompt is one, the slope of a prompt three (one there, and one back that counts as two), read from the data base. After
-each generation the best candidate so far (by the search's own fitness) is what the search would answer; all of them are
-scored on fresh items of another seed that no search has seen, teacher forced, by `lpes compare`. A variant has reached
-the plain search's quality at the first generation whose answer has a mean NLL on the fresh items no worse than that of
-the plain search's last. The last line of each variant pairs the two on the fresh items.
+prompt is one, the slope of a prompt three (one there, and one back that counts as two), read from the data base. Layers
+that a candidate took over from another of its generation are left out, as their share of a prompt; the variant
+"computed" is the plain search without that. After each generation the best candidate so far (by the search's own
+fitness) is what the search would answer; all of them are scored on fresh items of another seed that no search has seen,
+teacher forced, by `lpes compare`. A variant has reached the plain search's quality at the first generation whose answer
+has a mean NLL on the fresh items no worse than that of the plain search's last. The last line of each variant pairs the
+two on the fresh items.
 """
 import argparse
 import hashlib
@@ -20,6 +22,7 @@ import subprocess
 
 VARIANTS = {
     "plain": [],
+    "computed": ["--reuse-layers", "off"],
     "racing": ["--racing", "0.05"],
     "refine": ["--refine", "1", "--racing", "0.05"],
     "gradient": ["--optimizer", "gradient"],
@@ -63,6 +66,9 @@ def course(path):
     slopes = db.execute("SELECT variant_id, count(*) FROM slopes WHERE split = 'search' GROUP BY 1").fetchall()
     prompts = dict(db.execute("SELECT variant_id, count(*) FROM outcomes WHERE split IN ('search', 'guardrail')"
                               " AND NOT skipped_too_long GROUP BY 1").fetchall())
+    (result, layers), = db.execute("SELECT result_json, layers FROM runs r JOIN models m ON m.id = r.model_id").fetchall()
+    reused = (json.loads(result).get("layers_reused") or {}).get("by_generation", [])
+    spared = {row["generation"]: row["not_computed"] / layers for row in reused}
     steps, best, cost, paid = [], None, 0, set()
     for (generation,) in db.execute("SELECT generation FROM generations ORDER BY 1").fetchall():
         rows = db.execute("SELECT variant_id, state, fitness, scales_json FROM candidates c JOIN variants v ON v.id ="
@@ -73,10 +79,11 @@ def course(path):
                 cost += prompts.get(variant, 0)
             if state == "evaluated" and (best is None or fitness > best[0]):
                 best = (fitness, scales)
+        cost -= spared.get(generation, 0)
         # A generation's descents are over before its candidates are there, and variants are numbered as they come.
         newest = max(row[0] for row in rows)
         cost_of_slopes = 3 * sum(count for variant, count in slopes if variant < newest)
-        steps.append((cost + cost_of_slopes, json.loads(best[1])))
+        steps.append((round(cost + cost_of_slopes), json.loads(best[1])))
     return steps
 
 

@@ -6,8 +6,9 @@ Usage: kill_search.py --lpes build/ci/app/cli/lpes --work FOLDER [--kills 20] [-
 
 One search of the demo study, made small, runs undisturbed; its duration is what the moments are drawn from. Then as
 many searches as asked for are killed at one moment each, resumed with one or two workers in turn, killed once more at a
-random moment of what is left, and resumed to their end. Compared are the result without its times, and every row of
-generations, candidates, splits, outcomes, positions, slopes and probes, told apart by scales and not by ids.
+random moment of what is left, and resumed to their end. Compared are the result without its times and what a sitting
+spared, and every row of generations, candidates, splits, outcomes, positions, slopes and probes, told apart by scales
+and not by ids.
 """
 import argparse
 import json
@@ -59,7 +60,7 @@ def history(path):
     db = sqlite3.connect(path)
     (kind, state, result), = db.execute("SELECT kind, state, result_json FROM runs").fetchall()
     result = json.loads(result)
-    for key in ("seconds", "settings", "run_id"):
+    for key in ("seconds", "layers_reused", "settings", "run_id"):
         result.pop(key, None)
     provenance = (result.get("profile") or {}).get("provenance", {})
     for key in ("run_id", "created"):

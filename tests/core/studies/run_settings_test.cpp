@@ -52,6 +52,8 @@ TEST(RunSettings, SearchSettingsRoundTripWithTheirOrigins) {
     settings.weights = {1, 2, 3};
     settings.gapPenalty = 0.1;
     settings.reportItems = 11;
+    settings.reuseLayers = false;
+    settings.reuseMemory = 77;
     settings.origins["population"] = "flag";
     const nlohmann::json json = toJson(settings);
     EXPECT_EQ(json["population"]["origin"], "flag");

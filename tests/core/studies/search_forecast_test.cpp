@@ -100,6 +100,7 @@ TEST_F(ForecastTest, StagesAndMemoryAddUp) {
     for (const char* key : {"program_bytes", "loaded_bytes", "activation_bytes", "cache_bytes"})
         sum += memory[key].get<std::int64_t>();
     EXPECT_EQ(memory["total_bytes"], sum);
+    EXPECT_GT(memory["reuse_bytes"], 0);
     EXPECT_GT(memory["measured_bytes"], memory["weight_bytes"]);
     EXPECT_GT(forecast["calibration"]["passes"], 0);
     EXPECT_GT(forecast["calibration"]["seconds"], 0.0);

@@ -52,8 +52,8 @@ json historyOf(store::StoreReader& reader, std::int64_t runId) {
     const auto run = reader.run(runId);
     if (!run) throw std::runtime_error(run.error().text());
     json result = json::parse(run->resultJson);
-    // Times, and the settings that may differ between sittings.
-    for (const char* key : {"seconds", "settings", "run_id"}) result.erase(key);
+    // Times, what a sitting spared, and the settings that may differ between sittings.
+    for (const char* key : {"seconds", "layers_reused", "settings", "run_id"}) result.erase(key);
     if (result.contains("profile") && result["profile"].is_object()) result["profile"]["provenance"].erase("run_id");
     out["result"] = result;
     out["state"] = store::runStateName(run->state);
