@@ -129,7 +129,10 @@ Result<void> SearchJob::workHere(Course& course) {
         }
         auto outcome = sitting(**store, course.runId, *stop);
         if (!outcome) {
-            if (!model::wasStopped(outcome.error()) || course.runId == 0) return fail(outcome.error());
+            if (!model::wasStopped(outcome.error())) return fail(outcome.error());
+            // A pause may come before the run begins, or is taken up again.
+            if (wishesPause() && waitWhilePaused()) continue;
+            if (course.runId == 0) return fail(outcome.error());
             // Stopped before the run was taken up again: it must not be left as paused, for nobody waits for it.
             if (auto marked = markIfPaused(**store, course.runId); !marked) return fail(marked.error());
             return fail(outcome.error());

@@ -17,6 +17,12 @@ using nlohmann::json;
 
 namespace {
 
+/// By value: what a range is read from has to last.
+template <class T>
+T take(Result<T> result) {
+    return std::move(result).value();
+}
+
 std::vector<std::string> withOption(std::vector<std::string> arguments, const std::string& option,
                                     const std::string& value) {
     *(std::find(arguments.begin(), arguments.end(), option) + 1) = value;
@@ -28,29 +34,29 @@ json measured(const std::string& database, std::int64_t runId) {
     const auto reader = store::StoreReader::open(database).value();
     json all;
     std::map<std::int64_t, json> names;
-    for (const store::VariantRow& variant : reader->variants(runId).value()) {
+    for (const store::VariantRow& variant : take(reader->variants(runId))) {
         const json name{variant.name, variant.scales};
         names[variant.id] = name;
         for (const char* split : {"search", "select", "report"}) {
             json rows = json::array();
-            for (const store::OutcomeRow& row : reader->outcomes(variant.id, split).value()) {
+            for (const store::OutcomeRow& row : take(reader->outcomes(variant.id, split))) {
                 rows.push_back({row.itemId, row.position, row.goldIndex, row.promptTokens, row.correct, row.nll});
             }
             if (!rows.empty()) all["outcomes"][split][name.dump()] = std::move(rows);
         }
     }
     for (const char* split : {"search", "select", "report"}) all["splits"][split] = reader->split(runId, split).value();
-    for (const store::CandidateRow& row : reader->candidates(runId).value()) {
+    for (const store::CandidateRow& row : take(reader->candidates(runId))) {
         all["candidates"].push_back(
             {row.generation, row.index, row.pointsJson, row.fitness, names[row.variantId], row.duplicateGeneration});
     }
-    for (const store::GenerationRow& row : reader->generations(runId).value()) {
+    for (const store::GenerationRow& row : take(reader->generations(runId))) {
         all["generations"].push_back({row.generation, row.best, row.mean, row.evaluations, row.populationJson});
     }
-    for (const store::PositionRow& row : reader->positions(runId).value()) {
+    for (const store::PositionRow& row : take(reader->positions(runId))) {
         all["positions"].push_back({names[row.variantId], row.split, row.label, row.accuracy, row.answerNll});
     }
-    for (const store::DeviationRow& row : reader->deviations(runId).value()) {
+    for (const store::DeviationRow& row : take(reader->deviations(runId))) {
         all["deviations"].push_back({names[row.variantId], row.layer, row.deviation});
     }
     all["attention"] = reader->attention(runId).value().size();
