@@ -78,7 +78,8 @@ void RemoteRuns::setSsh(const std::string& script) {
 }
 
 void RemoteRuns::setWorkingSsh() {
-    setSsh("for last in \"$@\"; do :; done\nXDG_DATA_HOME='" + there() + "' HOME='" + there() +
+    // From the home folder, as sshd does.
+    setSsh("for last in \"$@\"; do :; done\ncd '" + there() + "'\nXDG_DATA_HOME='" + there() + "' HOME='" + there() +
            "' exec sh -c \"exec $last\"");
 }
 
