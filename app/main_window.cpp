@@ -237,7 +237,8 @@ void MainWindow::askBeforeClosing() {
             : tr("It runs on %1 and can go on there without this window; resuming it comes back to it.").arg(host),
         QMessageBox::NoButton, this);
     question->setObjectName(QStringLiteral("closeQuestion"));
-    question->setAttribute(Qt::WA_DeleteOnClose);
+    // Not by WA_DeleteOnClose: a question that is answered is hidden, and not always closed.
+    connect(question, &QMessageBox::finished, question, &QObject::deleteLater);
     QPushButton* stop = question->addButton(tr("Stop and close"), QMessageBox::AcceptRole);
     stop->setObjectName(QStringLiteral("stopAndClose"));
     if (!host.isEmpty()) {
