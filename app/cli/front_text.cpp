@@ -40,7 +40,7 @@ std::string frontText(const json& result) {
         cells.emplace_back(member.value("picked", false) ? "picked" : "");
         table.add(std::move(cells));
     }
-    return fmt::format("\nPareto front, {} of them; objectives on the search items, larger is better:\n{}",
+    return fmt::format("\nPareto front, {} of them; objectives on the search items, best first in the first of them:\n{}",
                        front.size(), table.text()) +
            (result.value("state", "") == "finished"
                 ? fmt::format("Another one: lpes export run:{} --pick N --to json --out profile.json\n",
