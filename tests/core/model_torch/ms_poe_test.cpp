@@ -264,10 +264,8 @@ TEST(MsPoe, RepresentationsAreComparedUnderTheChosenRatios) {
         EXPECT_NEAR(probes[0].deviation[layer], expected, 1e-5);
     }
     const auto own = test::need(session->referenceRepresentation(ids, method));
-    for (const double deviation :
-         test::need(session->probePrompts(std::vector{ProbedPrompt{ids, {}, own}}, method))[0].deviation) {
-        EXPECT_NEAR(deviation, 0.0, 1e-9);
-    }
+    const auto same = test::need(session->probePrompts(std::vector{ProbedPrompt{ids, {}, own}}, method));
+    for (const double deviation : same[0].deviation) EXPECT_NEAR(deviation, 0.0, 1e-9);
 }
 
 }  // namespace
