@@ -194,7 +194,7 @@ TEST_P(FamilyLogits, BehindLayersThatAnotherPassComputedAreTheSameBits) {
     LayerScales other = one;
     for (std::size_t layer = common; layer < other.size(); ++layer) other[layer] += 0.25;
     for (const ComputeType type : {ComputeType::Float32, ComputeType::BFloat16}) {
-        const auto session = load(type)->newSession(2);
+        const auto session = load(type)->newSession(1);
         for (const bool share : {false, true}) {
             test::KeptLayers kept;
             ASSERT_TRUE(session->scoreAnswers(prompts, one, {}, {share, &kept}).has_value());
