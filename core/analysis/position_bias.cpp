@@ -8,6 +8,8 @@
 #include <set>
 #include <utility>
 
+#include "core/analysis/cochran_q.h"
+#include "core/analysis/friedman.h"
 #include "core/analysis/items_by_id.h"
 #include "core/analysis/statistics.h"
 #include "core/analysis/verdict.h"
@@ -16,24 +18,53 @@ namespace lpes::analysis {
 
 namespace {
 
-std::vector<std::vector<bool>> completeItems(std::span<const ItemOutcome> outcomes, int numPositions) {
-    std::vector<std::vector<bool>> rows;
+using Rows = std::vector<std::vector<double>>;
+
+/// The scores of each item that has one at every position.
+Rows completeItems(std::span<const ItemOutcome> outcomes, int numPositions) {
+    Rows rows;
     for (const auto& [id, item] : itemsById(outcomes, numPositions)) {
         if (!isComplete(item, numPositions)) continue;
-        std::vector<bool>& row = rows.emplace_back();
-        for (const auto& [position, outcome] : item) row.push_back(outcome->correct());
+        std::vector<double>& row = rows.emplace_back();
+        for (const auto& [position, outcome] : item) row.push_back(outcome->score);
     }
     return rows;
 }
 
-std::vector<double> accuracies(const std::vector<std::vector<bool>>& rows, std::size_t numPositions) {
-    std::vector<double> shares(numPositions);
-    if (rows.empty()) return shares;
+std::vector<double> meanScores(const Rows& rows, std::size_t numPositions) {
+    std::vector<double> means(numPositions);
+    if (rows.empty()) return means;
     for (std::size_t p = 0; p < numPositions; ++p) {
-        const auto right = std::ranges::count_if(rows, [p](const auto& row) { return row[p]; });
-        shares[p] = static_cast<double>(right) / static_cast<double>(rows.size());
+        for (const std::vector<double>& row : rows) means[p] += row[p];
+        means[p] /= static_cast<double>(rows.size());
     }
-    return shares;
+    return means;
+}
+
+bool isGraded(const Rows& rows) {
+    return std::ranges::any_of(rows, [](const std::vector<double>& row) {
+        return std::ranges::any_of(row, [](double score) { return score != 0.0 && score != 1.0; });
+    });
+}
+
+void testOver(const Rows& rows, PositionBias& bias) {
+    if (isGraded(rows)) {
+        const Friedman test = friedman(rows);
+        bias.test = "Friedman's χ²";
+        bias.statistic = test.chiSquared;
+        bias.pValue = test.pValue;
+        return;
+    }
+    std::vector<std::vector<bool>> right;
+    for (const std::vector<double>& row : rows) {
+        std::vector<bool>& item = right.emplace_back();
+        for (const double score : row) item.push_back(score == 1.0);
+    }
+    const CochranQ test = cochranQ(right);
+    bias.test = "Cochran's Q";
+    bias.statistic = test.q;
+    bias.pValue = test.pValue;
+    bias.exact = test.exact;
 }
 
 /// The curve in words, for positions in ascending order.
@@ -59,17 +90,19 @@ std::string describe(const PositionBias& bias, std::span<const std::string> labe
     }
     const auto low = std::min_element(scores.begin(), scores.end());
     const auto high = std::max_element(scores.begin(), scores.end());
-    const std::string figures =
-        fmt::format("Cochran's Q = {:.3g}, p = {:.3g}, {}, {} items", bias.test.q, bias.test.pValue,
-                    bias.test.exact ? "exact" : "by the χ² distribution", bias.items);
+    const std::string figures = fmt::format("{} = {:.3g}, p = {:.3g}, {}, {} items", bias.test, bias.statistic,
+                                            bias.pValue, bias.exact ? "exact" : "by the χ² distribution", bias.items);
+    if (*high == 0.0) return fmt::format("No verdict: no answer is right at any position ({} items)", bias.items);
+    if (*low == 1.0) return fmt::format("No verdict: every answer is right at every position ({} items)", bias.items);
+    const char* measure = bias.test == "Cochran's Q" ? "accuracy" : "mean score";
     if (!bias.found) {
-        return fmt::format("No position bias found: accuracy {:.3f} to {:.3f} over {} positions ({})", *low, *high,
+        return fmt::format("No position bias found: {} {:.3f} to {:.3f} over {} positions ({})", measure, *low, *high,
                            labels.size(), figures);
     }
     const auto labelOf = [&](auto place) { return labels[static_cast<std::size_t>(place - scores.begin())]; };
     const std::string shape = std::ranges::is_sorted(positions) ? fmt::format(", {}", shapeOf(scores)) : std::string();
-    return fmt::format("Position bias{}: accuracy {:.3f} at {} against {:.3f} at {} ({})", shape, *high, labelOf(high),
-                       *low, labelOf(low), figures);
+    return fmt::format("Position bias{}: {} {:.3f} at {} against {:.3f} at {} ({})", shape, measure, *high,
+                       labelOf(high), *low, labelOf(low), figures);
 }
 
 }  // namespace
@@ -126,7 +159,7 @@ RunNoise runNoise(std::span<const double> accuracies) {
 PositionBias positionBias(std::span<const ItemOutcome> outcomes, std::span<const std::string> positionLabels,
                           std::span<const double> positions) {
     const auto rows = completeItems(outcomes, static_cast<int>(positionLabels.size()));
-    const auto scores = accuracies(rows, positionLabels.size());
+    const auto scores = meanScores(rows, positionLabels.size());
     PositionBias bias;
     bias.items = static_cast<std::int64_t>(rows.size());
     if (!rows.empty()) {
@@ -135,9 +168,9 @@ PositionBias positionBias(std::span<const ItemOutcome> outcomes, std::span<const
         bias.sensitivityIndex = positionSensitivityIndex(scores);
         bias.uShape = uShapeIndex(scores);
         bias.curvature = quadraticCurvature(positions, scores);
-        bias.test = cochranQ(rows);
     }
-    bias.found = bias.items >= kFewestItems && bias.test.pValue < kSignificance;
+    testOver(rows, bias);
+    bias.found = bias.items >= kFewestItems && bias.pValue < kSignificance;
     bias.verdict = describe(bias, positionLabels, positions, scores);
     return bias;
 }

@@ -110,7 +110,8 @@ std::size_t largestChunk(const PromptPlan& plan) {
     return largest;
 }
 
-/// What each method needs for the largest pass, alone in a session of its own; this also warms it up.
+/// What each method needs for the largest pass, alone in a session of its own; this also warms it up. A pass ahead
+/// takes what the process needs once, whatever the method.
 Result<void> measureMemory(Comparison& work, std::stop_token stop) {
     std::vector<model::ScoredPrompt> batch;
     for (const std::size_t index : work.plan.chunks()[largestChunk(work.plan)]) {
@@ -118,13 +119,15 @@ Result<void> measureMemory(Comparison& work, std::stop_token stop) {
         if (!tokens) return fail(tokens.error());
         batch.push_back({(*tokens)->prompt, (*tokens)->answer});
     }
+    const auto pass = [&](const Contender& one) -> Result<void> {
+        const auto session = work.bench.model.lm->newSession(work.bench.threads);
+        auto scored = session->scoreAnswers(batch, one.method, stop, {work.plan.pass().sharePrefixes});
+        if (!scored) return fail(scored.error());
+        return {};
+    };
+    if (auto ahead = pass(work.contenders.front()); !ahead) return ahead;
     for (Contender& one : work.contenders) {
-        const auto peak = peakOf([&]() -> Result<void> {
-            const auto session = work.bench.model.lm->newSession(work.bench.threads);
-            auto scored = session->scoreAnswers(batch, one.method, stop, {work.plan.pass().sharePrefixes});
-            if (!scored) return fail(scored.error());
-            return {};
-        });
+        const auto peak = peakOf([&] { return pass(one); });
         if (!peak) return fail(peak.error());
         one.peakBytes = peak->bytes;
     }

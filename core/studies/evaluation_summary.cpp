@@ -4,6 +4,8 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <string_view>
+#include <utility>
 
 #include "core/analysis/position_bias.h"
 #include "core/exporters/profile.h"
@@ -15,8 +17,24 @@ namespace {
 
 using nlohmann::json;
 
-/// n, accuracy and interval of some outcomes, as a position's row has them.
+/// Scores of each item, in order of the ids, as their mean; empty where no item has several.
+std::vector<double> meansOfItems(std::span<const analysis::ItemOutcome> outcomes) {
+    std::map<std::string_view, std::pair<double, int>> items;
+    for (const analysis::ItemOutcome& outcome : outcomes) {
+        auto& [sum, count] = items[outcome.itemId];
+        sum += outcome.score;
+        ++count;
+    }
+    if (items.size() == outcomes.size()) return {};
+    std::vector<double> means;
+    for (const auto& [id, item] : items) means.push_back(item.first / item.second);
+    return means;
+}
+
+/// n, accuracy and interval of some outcomes, as a position's row has them. The answers to one item at several
+/// positions are no independent draws: then it is items that the interval's bootstrap draws.
 json rowOf(std::vector<analysis::ItemOutcome> outcomes, bool graded) {
+    const std::vector<double> items = meansOfItems(outcomes);
     // One position for all of them: their rows are told apart by an ordinal in the id alone.
     int ordinal = 0;
     for (analysis::ItemOutcome& outcome : outcomes) {
@@ -26,7 +44,13 @@ json rowOf(std::vector<analysis::ItemOutcome> outcomes, bool graded) {
     const std::string label = "all";
     const auto accuracy = analysis::accuracyByPosition(outcomes, std::span(&label, 1), graded);
     const analysis::PositionResult& row = accuracy.positions.front();
-    return {{"n", row.n}, {"accuracy", row.accuracy}, {"ci_low", row.ciLow}, {"ci_high", row.ciHigh}};
+    json all{{"n", row.n}, {"accuracy", row.accuracy}, {"ci_low", row.ciLow}, {"ci_high", row.ciHigh}};
+    if (!items.empty()) {
+        const analysis::Interval interval = analysis::bootstrapMeanInterval(items, 1);
+        all["ci_low"] = interval.low;
+        all["ci_high"] = interval.high;
+    }
+    return all;
 }
 
 /// Ids that a profile's provenance says it was searched or selected on, where they are ids of these data.
@@ -119,8 +143,8 @@ json biasJson(const PreparedTask& task, std::span<const analysis::ItemOutcome> o
     return {{"psi", optionalJson(bias.sensitivityIndex)},
             {"u_shape", optionalJson(bias.uShape)},
             {"curvature", optionalJson(bias.curvature)},
-            {"p_value", bias.test.pValue},
-            {"test", "Cochran's Q"},
+            {"p_value", bias.pValue},
+            {"test", bias.test},
             {"found", bias.found},
             {"verdict", bias.verdict}};
 }

@@ -99,14 +99,18 @@ json ratioJson(const std::optional<SecondsRatio>& ratio) {
 /// All rounds of one length; methods that it is too long for are not in `contenders`.
 Result<void> measureLength(const LoadedModel& loaded, int threads, std::vector<Contender*>& contenders,
                            const std::vector<TokenId>& prompt, const BenchSettings& settings, std::stop_token stop) {
-    // Each method alone and first, which also warms it up; a session of its own gives its memory back.
+    const auto pass = [&](const Contender& one) -> Result<void> {
+        const auto session = loaded.lm->newSession(threads);
+        auto timed = readAndDecode(*session, one.method, prompt, 1, stop);
+        if (!timed) return fail(timed.error());
+        return {};
+    };
+    // What the process needs once, whatever the method, is taken ahead. Then each method alone, which also warms it up;
+    // a session of its own gives its memory back.
+    if (contenders.empty()) return {};
+    if (auto ahead = pass(*contenders.front()); !ahead) return ahead;
     for (Contender* one : contenders) {
-        const auto peak = peakOf([&]() -> Result<void> {
-            const auto session = loaded.lm->newSession(threads);
-            auto timed = readAndDecode(*session, one->method, prompt, 1, stop);
-            if (!timed) return fail(timed.error());
-            return {};
-        });
+        const auto peak = peakOf([&] { return pass(*one); });
         if (!peak) return fail(peak.error());
         one->peakBytes = peak->bytes;
     }

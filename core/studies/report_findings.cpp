@@ -126,7 +126,8 @@ std::string biasSection(const std::vector<ReportSide>& sides) {
            "<p class=\"soft\">PSI = 1 − lowest / highest accuracy: 0 for no sensitivity; read it with the accuracy, "
            "because low scores everywhere give a low index too. U-shape = mean of the first and the last position "
            "minus "
-           "the mean of those between: above 0 where the middle is lost. p: Cochran's Q test over positions.</p>\n";
+           "the mean of those between: above 0 where the middle is lost. p: Cochran's Q test over positions, "
+           "of graded scores Friedman's.</p>\n";
 }
 
 std::string guardrailSection(const json& result) {

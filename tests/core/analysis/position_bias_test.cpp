@@ -7,6 +7,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "core/analysis/cochran_q.h"
+#include "core/analysis/friedman.h"
+
 namespace lpes::analysis {
 namespace {
 
@@ -156,6 +159,53 @@ TEST(PositionBias, NoBiasIsAVerdictToo) {
     const PositionBias bias = biasOf(rows);
     EXPECT_FALSE(bias.found);
     EXPECT_THAT(bias.verdict, StartsWith("No position bias found: accuracy 0.667 to 0.750 over 3 positions"));
+}
+
+// scipy.stats.friedmanchisquare, scipy 1.16.
+TEST(Friedman, AgreesWithScipy) {
+    const std::vector<std::vector<double>> graded{{1, 0.5, 0.25},  {0.75, 0.5, 0.5}, {1, 0, 0.25},
+                                                  {0.5, 0.5, 0.5}, {0.25, 0.75, 1},  {1, 0.5, 0.75}};
+    const Friedman test = friedman(graded);
+    EXPECT_NEAR(test.chiSquared, 3.2631578947368363, 1e-12);
+    EXPECT_NEAR(test.pValue, 0.19562045574649425, 1e-12);
+    EXPECT_EQ(test.degreesOfFreedom, 2);
+}
+
+TEST(Friedman, OfRightAndWrongIsCochransQ) {
+    const std::vector<std::vector<double>> scores{{1, 0, 1}, {1, 0, 0}, {1, 1, 1}, {0, 0, 1}, {1, 0, 1}};
+    const Friedman test = friedman(scores);
+    EXPECT_NEAR(test.chiSquared, 4.5, 1e-12);
+    EXPECT_NEAR(test.chiSquared, cochranQAsymptotic(table({"101", "100", "111", "001", "101"})).q, 1e-12);
+}
+
+TEST(Friedman, WithoutDifferencesSaysNothing) {
+    EXPECT_EQ(friedman({}).pValue, 1.0);
+    EXPECT_EQ(friedman(std::vector<std::vector<double>>{{1.0}, {0.5}}).pValue, 1.0);
+    EXPECT_EQ(friedman(std::vector<std::vector<double>>(5, {0.5, 0.5})).pValue, 1.0);
+}
+
+TEST(PositionBias, GradedScoresCountByTheirValue) {
+    std::vector<ItemOutcome> outcomes;
+    for (int item = 0; item < 12; ++item) {
+        for (int position = 0; position < 3; ++position) {
+            ItemOutcome& outcome = outcomes.emplace_back();
+            outcome.itemId = "item/" + std::to_string(item);
+            outcome.position = position;
+            outcome.score = position == 1 ? 0.25 : 0.75;  // none is wholly right
+        }
+    }
+    const PositionBias bias = positionBias(outcomes, kLabels, kPositions);
+    EXPECT_TRUE(bias.found);
+    EXPECT_NEAR(bias.gap, 0.5, 1e-15);
+    EXPECT_NEAR(*bias.sensitivityIndex, 1.0 - 0.25 / 0.75, 1e-15);
+    EXPECT_NEAR(*bias.uShape, 0.5, 1e-15);
+    EXPECT_THAT(bias.verdict, StartsWith("Position bias, U-shaped, weakest between the ends: mean score 0.750 at begin "
+                                         "against 0.250 at middle (Friedman's χ² = "));
+}
+
+TEST(PositionBias, WhereAllIsWrongOrAllIsRightThereIsNoVerdict) {
+    EXPECT_THAT(biasOf(repeated(12, "000")).verdict, StartsWith("No verdict: no answer is right at any position"));
+    EXPECT_THAT(biasOf(repeated(12, "111")).verdict, StartsWith("No verdict: every answer is right at every position"));
 }
 
 TEST(PositionBias, NeedsTenItemsThatAreComplete) {

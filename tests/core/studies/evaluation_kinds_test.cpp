@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <numeric>
 
 #include "core/base/files.h"
@@ -277,14 +278,36 @@ TEST_F(EvaluationKinds, GroupsAndLengthsOfAGradedRuleHaveItsKindOfInterval) {
     settings.score = "generate";
     const json result = evaluated(settings);
     ASSERT_EQ(result["groups"].size(), 1u);
+    std::map<std::string, double> means;  // of items: one item's answers at three positions are no independent draws
+    for (const store::OutcomeRow& row : rows()) means[row.itemId] += row.score / 3.0;
     std::vector<double> scores;
-    for (const store::OutcomeRow& row : rows()) scores.push_back(row.score);
+    for (const auto& [id, mean] : means) scores.push_back(mean);
+    ASSERT_EQ(scores.size(), 2u);
     const auto interval = analysis::bootstrapMeanInterval(scores, 1);
     for (const json& row : {result["groups"][0], result["lengths"][0]}) {
         EXPECT_EQ(row["n"], 6);
         EXPECT_DOUBLE_EQ(row["ci_low"], interval.low);
         EXPECT_DOUBLE_EQ(row["ci_high"], interval.high);
     }
+}
+
+TEST(EvaluationSummary, AnItemAtSeveralPositionsIsDrawnAsAWhole) {
+    std::vector<analysis::ItemOutcome> outcomes;
+    std::vector<double> means;
+    for (int i = 0; i < 12; ++i) {
+        for (int position = 0; position < 3; ++position) {
+            outcomes.push_back(judged("i" + std::to_string(10 + i), true, i % 2 == 0 ? 1.0 : 0.0));
+            outcomes.back().position = position;
+        }
+        means.push_back(i % 2 == 0 ? 1.0 : 0.0);
+    }
+    const json row = studies::lengthsJson(outcomes, false)[0];
+    EXPECT_EQ(row["n"], 36);
+    const auto interval = analysis::bootstrapMeanInterval(means, 1);
+    EXPECT_DOUBLE_EQ(row["ci_low"], interval.low);
+    EXPECT_DOUBLE_EQ(row["ci_high"], interval.high);
+    EXPECT_GT(interval.high - interval.low,
+              analysis::wilsonInterval(18, 36).high - analysis::wilsonInterval(18, 36).low);
 }
 
 TEST(EvaluationSummary, LengthsFallIntoPowersOfTwo) {
