@@ -185,7 +185,8 @@ void addTaskOptions(SettingFlags& flags, studies::TaskSpec& task) {
 void addScoreOption(SettingFlags& flags, std::optional<std::string>& score) {
     flags.add("--score", "SCORE",
               "What counts: strict (every answer token is the likeliest), generate (the benchmark's rule on generated "
-              "text), choice (the likeliest of the choices), nll or blend:W; auto: the benchmark's own [auto]",
+              "text), choice (the likeliest of the choices), nll or blend:W; auto: the benchmark's own, "
+              "of kv strict in place of its generated answer [auto]",
               toOptionalText(score));
 }
 
