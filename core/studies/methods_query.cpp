@@ -172,7 +172,8 @@ Result<analysis::PlotData> methodsPlot(store::StoreReader& store, const RunView&
         if (!read) return fail(read.error());
         plot = std::move(*read);
     } else {
-        for (const json& method : view.result["methods"]) plot.methods.push_back(methodOf(method));
+        const json methods = memberAt(view.result, "methods");
+        for (const json& method : methods) plot.methods.push_back(methodOf(method));
         const json counted = memberAt(view.result, "items");
         items = counted.is_number_integer() ? counted.get<std::int64_t>() : 0;
     }

@@ -93,8 +93,9 @@ Result<analysis::PlotData> curvePlot(store::StoreReader& store, const RunView& v
         std::vector<double> scales;
         json points;
         if (view.bestVariant) {
-            scales = scalesOf(view.result["best"]);
-            points = view.result["best"]["control_points"];
+            const json& searched = view.result.at("best");
+            scales = scalesOf(searched);
+            points = searched.value("control_points", json());
         } else {
             auto best = bestCandidate(store, view.run.id);
             if (!best) return fail(best.error());
