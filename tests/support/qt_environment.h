@@ -10,7 +10,7 @@
 namespace lpes::test {
 
 /// Runs the event loop until the predicate holds or the time is over; answers whether it holds.
-[[nodiscard]] bool waitFor(const std::function<bool()>& predicate, int timeoutMs = 20000);
+[[nodiscard]] bool waitFor(const std::function<bool()>& predicate, int timeoutMs = 60000);
 
 /// Delivers what is queued now, deferred deletions included.
 void settle();

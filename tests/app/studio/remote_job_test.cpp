@@ -70,7 +70,10 @@ struct Ended {
 studies::SearchRunSettings endless(const StudyFolder& folder) {
     studies::SearchRunSettings settings = smallSearch(folder);
     settings.search.population = 12;
-    settings.search.maxGenerations = 1000;
+    // Off the grid, on which the curves of a tiny model are soon all evaluated.
+    settings.search.constraints.gridStep.reset();
+    settings.search.maxGenerations = 10'000;
+    settings.search.timeLimitSeconds = 180.0;  // should nobody stop it
     return settings;
 }
 
@@ -87,6 +90,8 @@ TEST_F(RemoteSearchJob, EndsAsHereWithItsRowsHere) {
 TEST_F(RemoteSearchJob, PausedItIsStoppedThereAndGoesOnThere) {
     Ended paused(order(endless(folder)));
     ASSERT_TRUE(paused.waitForRun()) << paused.end;
+    // A search that is starting cannot be paused, and its rows may be here before its first progress.
+    ASSERT_TRUE(waitFor([&] { return paused.job.state() == SearchState::Running; }));
     paused.job.pause();
     ASSERT_TRUE(waitFor([&] { return paused.job.state() == SearchState::Paused || !paused.end.empty(); }, 60000));
     ASSERT_EQ(paused.end, "");
