@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "core/base/files.h"
+#include "core/base/json_text.h"
 #include "core/store/store.h"
 #include "core/text/chat_preset.h"
 
@@ -293,8 +294,7 @@ Result<void> checkWritable(const std::filesystem::path& file) {
 
 void printSettings(const nlohmann::json& settings, const OutputOptions& output) {
     if (output.progress == "json") {
-        printMessage(nlohmann::json{{"type", "settings"}, {"settings", settings}}.dump(
-            -1, ' ', false, nlohmann::json::error_handler_t::replace));
+        printMessage(jsonLine({{"type", "settings"}, {"settings", settings}}));
         return;
     }
     std::map<std::string, std::string> byOrigin;

@@ -5,24 +5,15 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstring>
 #include <string_view>
+
+#include "core/base/descriptor.h"
+#include "core/base/json_text.h"
 
 namespace lpes::cli {
 
 namespace {
-
-/// Number of the error, 0 when everything was written.
-int writeAll(int descriptor, std::string_view bytes) {
-    while (!bytes.empty()) {
-        const ssize_t put = ::write(descriptor, bytes.data(), bytes.size());
-        if (put < 0 && errno == EINTR) continue;
-        if (put < 0) return errno;
-        bytes.remove_prefix(static_cast<std::size_t>(put));
-    }
-    return 0;
-}
 
 /// Columns that a text takes: code points, which is right for what the tables show.
 std::size_t width(const std::string& text) {
@@ -55,7 +46,7 @@ Result<void> printResult(const std::string& text) {
 }
 
 Result<void> printJson(const nlohmann::json& object) {
-    return printResult(object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    return printResult(jsonLine(object) + "\n");
 }
 
 Result<void> printAnswer(const OutputOptions& options, const nlohmann::json& object, const std::string& text) {

@@ -10,6 +10,7 @@
 
 #include "app/cli/output.h"
 #include "core/base/clock.h"
+#include "core/base/json_text.h"
 
 namespace lpes::cli {
 
@@ -107,7 +108,7 @@ void ProgressPrinter::progressed(const Progress& progress) {
                 progress.ratePerSecond > 0.0 ? nlohmann::json(progress.ratePerSecond) : nlohmann::json(nullptr);
             line["eta_seconds"] =
                 progress.etaSeconds >= 0.0 ? nlohmann::json(progress.etaSeconds) : nlohmann::json(nullptr);
-            printMessage(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+            printMessage(jsonLine(line));
             break;
         }
         case Mode::None:
@@ -119,8 +120,7 @@ void ProgressPrinter::warned(const std::string& message) {
     const std::lock_guard lock(m_mutex);
     clearLine();
     if (m_mode == Mode::Json || m_mode == Mode::Log) {
-        printMessage(nlohmann::json{{"type", "warning"}, {"message", message}}.dump(
-            -1, ' ', false, nlohmann::json::error_handler_t::replace));
+        printMessage(jsonLine({{"type", "warning"}, {"message", message}}));
     } else {
         printMessage("lpes: warning: " + message);
     }

@@ -14,6 +14,7 @@
 
 #include "app/cli/numbers.h"
 #include "core/base/child_process.h"
+#include "core/base/json_text.h"
 
 namespace lpes::cli {
 
@@ -94,7 +95,7 @@ Result<void> render(const nlohmann::json& job) {
     int input = -1;
     auto child = start(*program, input);
     if (!child) return fail(child.error());
-    send(input, job.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    send(input, jsonLine(job));
     const int code = waitForChild(*child);
     if (code == 0) return {};
     if (code < 128) {

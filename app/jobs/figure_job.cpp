@@ -4,6 +4,8 @@
 #include <QFileInfo>
 #include <QStandardPaths>
 
+#include "core/base/json_text.h"
+
 namespace lpes::app {
 
 namespace {
@@ -19,7 +21,7 @@ QByteArray orderOf(const nlohmann::json& plot, const FigureOptions& options) {
                                      {"width_mm", options.widthMm},
                                      {"dpi", options.dpi},
                                      {"theme", options.dark ? "dark" : "light"}}}}};
-    return QByteArray::fromStdString(order.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    return QByteArray::fromStdString(jsonLine(order));
 }
 
 }  // namespace

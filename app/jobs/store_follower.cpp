@@ -8,6 +8,7 @@
 #include "app/jobs/thread_context.h"
 #include "app/presenters.h"
 #include "core/analysis/plot_json.h"
+#include "core/base/json_text.h"
 #include "core/base/thread_priority.h"
 
 namespace lpes::app {
@@ -26,8 +27,7 @@ std::optional<std::uint64_t> inodeOf(const std::filesystem::path& path) {
 }
 
 std::uint64_t versionOf(const analysis::PlotData& plot) {
-    return std::hash<std::string>{}(
-        analysis::toJson(plot).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    return std::hash<std::string>{}(jsonLine(analysis::toJson(plot)));
 }
 
 }  // namespace

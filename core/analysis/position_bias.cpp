@@ -47,8 +47,8 @@ bool isGraded(const Rows& rows) {
     });
 }
 
-void testOver(const Rows& rows, PositionBias& bias) {
-    if (isGraded(rows)) {
+void testOver(const Rows& rows, bool graded, PositionBias& bias) {
+    if (graded) {
         const Friedman test = friedman(rows);
         bias.test = "Friedman's χ²";
         bias.statistic = test.chiSquared;
@@ -78,8 +78,8 @@ std::string_view shapeOf(const std::vector<double>& scores) {
     return "of no simple shape";
 }
 
-std::string describe(const PositionBias& bias, std::span<const std::string> labels, std::span<const double> positions,
-                     const std::vector<double>& scores) {
+std::string describe(const PositionBias& bias, bool graded, std::span<const std::string> labels,
+                     std::span<const double> positions, const std::vector<double>& scores) {
     if (labels.size() < 2) {
         return fmt::format("No verdict: position bias shows between two positions or more, there {} {}",
                            labels.size() == 1 ? "is" : "are", labels.size());
@@ -94,7 +94,7 @@ std::string describe(const PositionBias& bias, std::span<const std::string> labe
                                             bias.pValue, bias.exact ? "exact" : "by the χ² distribution", bias.items);
     if (*high == 0.0) return fmt::format("No verdict: no answer is right at any position ({} items)", bias.items);
     if (*low == 1.0) return fmt::format("No verdict: every answer is right at every position ({} items)", bias.items);
-    const char* measure = bias.test == "Cochran's Q" ? "accuracy" : "mean score";
+    const char* measure = graded ? "mean score" : "accuracy";
     if (!bias.found) {
         return fmt::format("No position bias found: {} {:.3f} to {:.3f} over {} positions ({})", measure, *low, *high,
                            labels.size(), figures);
@@ -169,9 +169,10 @@ PositionBias positionBias(std::span<const ItemOutcome> outcomes, std::span<const
         bias.uShape = uShapeIndex(scores);
         bias.curvature = quadraticCurvature(positions, scores);
     }
-    testOver(rows, bias);
+    const bool graded = isGraded(rows);
+    testOver(rows, graded, bias);
     bias.found = bias.items >= kFewestItems && bias.pValue < kSignificance;
-    bias.verdict = describe(bias, positionLabels, positions, scores);
+    bias.verdict = describe(bias, graded, positionLabels, positions, scores);
     return bias;
 }
 

@@ -13,6 +13,8 @@
 #include <cstring>
 #include <utility>
 
+#include "core/base/descriptor.h"
+
 namespace lpes {
 
 namespace {
@@ -20,17 +22,6 @@ namespace {
 std::string systemError() {
     return std::strerror(errno);
 }
-
-/// Closes a descriptor when left.
-struct Descriptor {
-    int fd = -1;
-    explicit Descriptor(int descriptor) : fd(descriptor) {}
-    ~Descriptor() {
-        if (fd >= 0) ::close(fd);
-    }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-};
 
 }  // namespace
 

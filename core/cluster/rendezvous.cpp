@@ -20,6 +20,7 @@
 
 #include "core/base/checksum.h"
 #include "core/base/host.h"
+#include "core/base/json_text.h"
 #include "core/model/causal_lm.h"
 
 namespace lpes::cluster {
@@ -158,7 +159,7 @@ bool introduce(Channel& channel, const Invitation& invitation, int rank, int con
     };
     const json greeting{
         {"rank", rank}, {"connection", connection}, {"host", hostName()}, {"nonce", *own}, {"proof", proof("guest")}};
-    if (!channel.send(bytesOf(greeting.dump(-1, ' ', false, json::error_handler_t::replace)))) return false;
+    if (!channel.send(bytesOf(jsonLine(greeting)))) return false;
     const auto welcome = channel.receive(kMostGreeting);
     if (!welcome || !sameText(textOf(*welcome), proof("host"))) return false;
     channel.setTimeout({});
@@ -178,12 +179,11 @@ int missingRank(const std::map<std::pair<int, int>, std::unique_ptr<Channel>>& c
 }  // namespace
 
 std::string toText(const Invitation& invitation) {
-    return json{{"addresses", invitation.addresses},
-                {"host", invitation.host},
-                {"port", invitation.port},
-                {"secret", invitation.secret},
-                {"connections", invitation.connections}}
-        .dump(-1, ' ', false, json::error_handler_t::replace);
+    return jsonLine({{"addresses", invitation.addresses},
+                     {"host", invitation.host},
+                     {"port", invitation.port},
+                     {"secret", invitation.secret},
+                     {"connections", invitation.connections}});
 }
 
 Result<Invitation> invitationFromText(const std::string& text) {
@@ -275,24 +275,24 @@ Result<Channels> visit(const Invitation& invitation, int rank, std::chrono::mill
     if (invitation.host == hostName()) addresses.insert(addresses.begin(), "127.0.0.1");
     const std::string host = fmt::format("rank 0 on '{}'", invitation.host);
     Channels channels;
-    while (static_cast<int>(channels.size()) < invitation.connections) {
+    const auto all = [&] { return static_cast<int>(channels.size()) == invitation.connections; };
+    while (true) {
         for (const std::string& address : addresses) {
-            while (static_cast<int>(channels.size()) < invitation.connections) {
+            while (!all()) {
                 const int socket = connectTo(address, invitation.port);
                 if (socket < 0) break;
                 auto channel = std::make_unique<Channel>(socket, host);
                 if (!introduce(*channel, invitation, rank, static_cast<int>(channels.size()))) break;
                 channels.push_back(std::move(channel));
             }
-            if (static_cast<int>(channels.size()) == invitation.connections) return channels;
         }
+        if (all()) return channels;
         if (Clock::now() >= deadline) {
             return fail(ErrorCode::Failed, fmt::format("{} does not answer on port {}", host, invitation.port), {},
                         kLostPeerContext);
         }
         std::this_thread::sleep_for(kPoll);
     }
-    return channels;
 }
 
 }  // namespace lpes::cluster

@@ -107,21 +107,9 @@ std::vector<model::ScaleGradient> gradientsFromJson(const json& array) {
     return gradients;
 }
 
-json toJson(const Error& error) {
-    return {{"code", errorName(error.code)},
-            {"message", error.message},
-            {"detail", error.detail},
-            {"context", error.context}};
-}
-
 Error errorFromJson(const json& object) {
-    Error error{ErrorCode::Failed, object.at("message"), object.at("detail"), object.at("context")};
-    const std::string name = object.at("code");
-    for (const ErrorCode code :
-         {ErrorCode::Usage, ErrorCode::BadInput, ErrorCode::Unsupported, ErrorCode::OutOfMemory, ErrorCode::Database}) {
-        if (errorName(code) == name) error.code = code;
-    }
-    return error;
+    return {errorCodeNamed(object.at("code").get_ref<const std::string&>()), object.at("message"), object.at("detail"),
+            object.at("context")};
 }
 
 }  // namespace lpes::cluster

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/json_text.h"
 #include "core/base/result.h"
 #include "core/cluster/channel.h"
 #include "core/model/causal_lm.h"
@@ -42,7 +43,6 @@ template <class Read>
 [[nodiscard]] nlohmann::json toJson(std::span<const model::AnswerScore> scores);
 [[nodiscard]] nlohmann::json toJson(std::span<const model::GeneratedAnswer> answers);
 [[nodiscard]] nlohmann::json toJson(std::span<const model::ScaleGradient> gradients);
-[[nodiscard]] nlohmann::json toJson(const Error& error);
 
 // These throw nlohmann::json::exception: use them inside readMessage.
 [[nodiscard]] model::PositionMethod methodFromJson(const nlohmann::json& object);

@@ -111,8 +111,8 @@ class Service {
                 const auto gradients = m_session.scaleGradients(promptsFromJson(request.at("batch")), method, stop);
                 return gradients ? json{{"gradients", toJson(*gradients)}} : json{{"error", toJson(gradients.error())}};
             }
-            return {
-                {"error", toJson({ErrorCode::Unsupported, "this lpes cannot do '" + what + "' for others", {}, {}})}};
+            return {{"error",
+                     toJson(Error{ErrorCode::Unsupported, "this lpes cannot do '" + what + "' for others", {}, {}})}};
         });
     }
 
@@ -124,9 +124,11 @@ class Service {
         } catch (const json::exception&) {
             throw;
         } catch (const std::bad_alloc&) {
-            return {{"error", toJson({ErrorCode::OutOfMemory, "there is not enough memory on this machine", {}, {}})}};
+            return {
+                {"error", toJson(Error{ErrorCode::OutOfMemory, "there is not enough memory on this machine", {}, {}})}};
         } catch (const std::exception& error) {
-            return {{"error", toJson({ErrorCode::Failed, "the evaluation ended with an exception", error.what(), {}})}};
+            return {{"error",
+                     toJson(Error{ErrorCode::Failed, "the evaluation ended with an exception", error.what(), {}})}};
         }
     }
 

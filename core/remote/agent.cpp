@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/descriptor.h"
 #include "core/base/files.h"
 #include "core/base/version.h"
 #include "core/remote/data_files.h"
@@ -31,13 +32,6 @@ json done() {
     json answer = json::object();
     answer["type"] = "done";
     return answer;
-}
-
-Error notWritten(const fs::path& path, const std::string& why) {
-    return {ErrorCode::Failed,
-            fmt::format("cannot write '{}'; check that its disk has space and the folder is writable", path.string()),
-            why,
-            {}};
 }
 
 /// A name beneath a folder that cannot lead out of it.
@@ -76,13 +70,13 @@ bool isKey(const std::string& key) {
 LogLines readLog(const fs::path& log, std::uint64_t from, bool ended) {
     LogLines read;
     read.next = from;
-    const int file = ::open(log.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) return read;
+    const Descriptor file(::open(log.c_str(), O_RDONLY | O_CLOEXEC));
+    if (file.fd < 0) return read;
     std::string text(kLogPart, '\0');
-    const ssize_t got = ::pread(file, text.data(), text.size(), static_cast<off_t>(from));
-    ::close(file);
+    const ssize_t got = ::pread(file.fd, text.data(), text.size(), static_cast<off_t>(from));
     text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
     const bool all = text.size() < kLogPart;
+    bool afterProgress = false;
     for (std::size_t begin = 0; begin < text.size();) {
         std::size_t end = text.find('\n', begin);
         if (end == std::string::npos) {
@@ -98,9 +92,8 @@ LogLines readLog(const fs::path& log, std::uint64_t from, bool ended) {
         read.next = from + behind;
         if (line.empty()) continue;
         const bool progress = parseProgressLine(line).progress.has_value();
-        if (progress && !read.lines.empty() && parseProgressLine(read.lines.back().text).progress) {
-            read.lines.pop_back();
-        }
+        if (progress && afterProgress) read.lines.pop_back();
+        afterProgress = progress;
         read.lines.push_back({std::move(line), read.next});
     }
     return read;
@@ -122,8 +115,11 @@ bool Agent::answer(const json& request) {
     const std::string what = textIn(request, "do");
     if (what == "rows") return sendRows(request);
     const Answer performed = perform(what, request);
-    if (performed) return m_channel.send(*performed).has_value();
-    json refusal = toJson(performed.error());
+    return performed ? m_channel.send(*performed).has_value() : refuse(performed.error());
+}
+
+bool Agent::refuse(const Error& error) {
+    json refusal = toJson(error);
     refusal["type"] = "error";
     return m_channel.send(refusal).has_value();
 }
@@ -290,11 +286,6 @@ Agent::Answer Agent::forget(const json& request) {
 }
 
 bool Agent::sendRows(const json& request) {
-    const auto refuse = [&](const Error& error) {
-        json refusal = toJson(error);
-        refusal["type"] = "error";
-        return m_channel.send(refusal).has_value();
-    };
     const json none{{"type", "rows"}, {"bytes", 0}};
     auto job = existingJob(request);
     if (!job) return refuse(job.error());

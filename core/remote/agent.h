@@ -31,6 +31,8 @@ class Agent {
 
     /// Answers one request; false when the other side is gone.
     [[nodiscard]] bool answer(const nlohmann::json& request);
+    /// Says why a request is not fulfilled; false as answer.
+    [[nodiscard]] bool refuse(const Error& error);
     [[nodiscard]] Answer perform(const std::string& what, const nlohmann::json& request);
     [[nodiscard]] Answer findData(const nlohmann::json& request);
     [[nodiscard]] Answer exists(const nlohmann::json& request);

@@ -11,7 +11,8 @@
 #include <chrono>
 #include <cstring>
 
-#include "core/remote/messages.h"
+#include "core/base/descriptor.h"
+#include "core/base/json_text.h"
 
 namespace lpes::remote {
 
@@ -22,20 +23,6 @@ using nlohmann::json;
 constexpr std::size_t kChunk = 1 << 16;
 /// A result with every figure of a large search has a few MB. More without a line end is no message.
 constexpr std::size_t kLongestLine = 256u << 20;
-
-class Descriptor {
-  public:
-    explicit Descriptor(int fd) : m_fd(fd) {}
-    ~Descriptor() {
-        if (m_fd >= 0) ::close(m_fd);
-    }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    [[nodiscard]] int get() const { return m_fd; }
-
-  private:
-    int m_fd;
-};
 
 Error gone(int error) {
     return {ErrorCode::Failed, "the connection was lost", error == 0 ? "" : std::strerror(error), {}};
@@ -50,24 +37,8 @@ ssize_t readUninterrupted(int descriptor, char* to, std::size_t bytes) {
 
 }  // namespace
 
-int writeAll(int descriptor, std::string_view bytes) {
-    bool socket = true;
-    while (!bytes.empty()) {
-        ssize_t put = -1;
-        if (socket) {
-            put = ::send(descriptor, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-            socket = put >= 0 || errno != ENOTSOCK;
-        }
-        if (!socket) put = ::write(descriptor, bytes.data(), bytes.size());
-        if (put < 0 && errno == EINTR) continue;
-        if (put < 0) return errno;
-        bytes.remove_prefix(static_cast<std::size_t>(put));
-    }
-    return 0;
-}
-
 Result<void> Channel::send(const json& message) {
-    const int error = put(oneLine(message) + "\n");
+    const int error = put(jsonLine(message) + "\n");
     if (error != 0) return fail(gone(error));
     return {};
 }
@@ -112,10 +83,10 @@ Result<void> Channel::sendFile(const std::filesystem::path& file, std::uint64_t 
     const auto unreadable = [&](const std::string& why) {
         return fail(ErrorCode::BadInput, fmt::format("cannot read '{}'; check its permissions", file.string()), why);
     };
-    if (source.get() < 0) return unreadable(std::strerror(errno));
+    if (source.fd < 0) return unreadable(std::strerror(errno));
     std::string chunk(kChunk, '\0');
     while (bytes > 0) {
-        const ssize_t got = readUninterrupted(source.get(), chunk.data(), std::min<std::uint64_t>(bytes, chunk.size()));
+        const ssize_t got = readUninterrupted(source.fd, chunk.data(), std::min<std::uint64_t>(bytes, chunk.size()));
         if (got < 0) return unreadable(std::strerror(errno));
         if (got == 0) return unreadable("it became shorter while it was read");
         const int error = put(std::string_view(chunk).substr(0, static_cast<std::size_t>(got)));
@@ -189,11 +160,11 @@ Channel::Incoming Channel::receive(int timeoutMs, int wake) {
 
 Result<void> Channel::receiveFile(const std::filesystem::path& file, std::uint64_t bytes) {
     const Descriptor target(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-    int failure = target.get() < 0 ? errno : 0;
+    int failure = target.fd < 0 ? errno : 0;
     while (bytes > 0) {
         if (m_buffer.empty() && !(waitForMore() && readSome())) return fail(gone(0));
         const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, m_buffer.size()));
-        if (failure == 0) failure = writeAll(target.get(), std::string_view(m_buffer).substr(0, part));
+        if (failure == 0) failure = writeAll(target.fd, std::string_view(m_buffer).substr(0, part));
         m_buffer.erase(0, part);
         bytes -= part;
     }

@@ -66,8 +66,4 @@ class Channel {
     bool m_closed = false;
 };
 
-/// Writes all of it; 0, or the number of the error. A reader that is gone is EPIPE and no signal where the descriptor
-/// is a socket.
-[[nodiscard]] int writeAll(int descriptor, std::string_view bytes);
-
 }  // namespace lpes::remote

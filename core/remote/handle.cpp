@@ -77,12 +77,12 @@ std::optional<Handle> handleOf(const fs::path& database, std::int64_t runId) {
 Result<void> writeHandle(const Handle& handle) {
     std::error_code error;
     fs::create_directories(folder(), error);
-    return writeFileAtomically(fileOf(handle), oneLine({{"job", handle.job},
-                                                        {"host", handle.host.name},
-                                                        {"program", handle.host.program},
-                                                        {"database", resolvedPath(handle.database).string()},
-                                                        {"run_id", handle.runId},
-                                                        {"created_ms", handle.createdMs}}) +
+    return writeFileAtomically(fileOf(handle), jsonLine({{"job", handle.job},
+                                                         {"host", handle.host.name},
+                                                         {"program", handle.host.program},
+                                                         {"database", resolvedPath(handle.database).string()},
+                                                         {"run_id", handle.runId},
+                                                         {"created_ms", handle.createdMs}}) +
                                                    "\n");
 }
 

@@ -11,8 +11,8 @@
 #include <system_error>
 
 #include "core/base/child_process.h"
+#include "core/base/descriptor.h"
 #include "core/base/files.h"
-#include "core/remote/channel.h"
 #include "core/remote/messages.h"
 
 namespace lpes::remote {
@@ -26,22 +26,8 @@ using nlohmann::json;
 constexpr std::size_t kMaxOrder = 16u << 20;
 constexpr std::size_t kEndRoom = 8192;
 
-/// Closed when left.
-struct OpenFile {
-    int fd;
-    OpenFile(const fs::path& path, int flags) : fd(::open(path.c_str(), flags | O_CLOEXEC, 0600)) {}
-    ~OpenFile() {
-        if (fd >= 0) ::close(fd);
-    }
-    OpenFile(const OpenFile&) = delete;
-    OpenFile& operator=(const OpenFile&) = delete;
-};
-
-Error notWritten(const fs::path& path, int error) {
-    return {ErrorCode::Failed,
-            fmt::format("cannot write '{}'; check that its disk has space and the folder is writable", path.string()),
-            std::strerror(error),
-            {}};
+int opened(const fs::path& path, int flags) {
+    return ::open(path.c_str(), flags | O_CLOEXEC, 0600);
 }
 
 std::optional<json> readJson(const fs::path& file, std::size_t most) {
@@ -53,6 +39,13 @@ std::optional<json> readJson(const fs::path& file, std::size_t most) {
 }
 
 }  // namespace
+
+Error notWritten(const fs::path& path, const std::string& why) {
+    return {ErrorCode::Failed,
+            fmt::format("cannot write '{}'; check that its disk has space and the folder is writable", path.string()),
+            why,
+            {}};
+}
 
 fs::path remoteFolder() {
     return userDataFolder() / "remote";
@@ -69,7 +62,7 @@ Result<bool> JobFolder::make() {
     std::error_code error;
     fs::create_directories(m_path.parent_path(), error);
     const bool made = !error && fs::create_directory(m_path, error);
-    if (error) return fail(notWritten(m_path, error.value()));
+    if (error) return fail(notWritten(m_path, std::strerror(error.value())));
     return made;
 }
 
@@ -86,7 +79,7 @@ void JobFolder::remove() const {
 Result<void> JobFolder::writeOrder(const JobOrder& order) const {
     return writeFileAtomically(
         m_path / "job.json",
-        oneLine({{"settings", order.settings}, {"workers", order.workers ? json(*order.workers) : json(nullptr)}}) +
+        jsonLine({{"settings", order.settings}, {"workers", order.workers ? json(*order.workers) : json(nullptr)}}) +
             "\n");
 }
 
@@ -104,16 +97,16 @@ Result<JobOrder> JobFolder::readOrder() const {
 
 Result<void> JobFolder::start(const std::vector<std::string>& command) const {
     // Two connections may ask for the same at once; the second finds the first one's process.
-    const OpenFile lock(m_path / "start.lock", O_RDWR | O_CREAT);
-    if (lock.fd < 0) return fail(notWritten(m_path, errno));
+    const Descriptor lock(opened(m_path / "start.lock", O_RDWR | O_CREAT));
+    if (lock.fd < 0) return fail(notWritten(m_path, std::strerror(errno)));
     while (::flock(lock.fd, LOCK_EX) != 0) {
-        if (errno != EINTR) return fail(notWritten(m_path, errno));
+        if (errno != EINTR) return fail(notWritten(m_path, std::strerror(errno)));
     }
     if (alive()) return {};
     if (auto reserved = reserveEnd(); !reserved) return reserved;
-    const OpenFile nothing("/dev/null", O_RDONLY), out(output(), O_WRONLY | O_CREAT | O_TRUNC),
-        log(this->log(), O_WRONLY | O_CREAT | O_APPEND);
-    if (nothing.fd < 0 || out.fd < 0 || log.fd < 0) return fail(notWritten(m_path, errno));
+    const Descriptor nothing(opened("/dev/null", O_RDONLY)), out(opened(output(), O_WRONLY | O_CREAT | O_TRUNC)),
+        log(opened(this->log(), O_WRONLY | O_CREAT | O_APPEND));
+    if (nothing.fd < 0 || out.fd < 0 || log.fd < 0) return fail(notWritten(m_path, std::strerror(errno)));
     ChildStart job{command, nothing.fd, out.fd, log.fd, true};
     job.command.push_back(m_path.string());
     const auto child = startChild(job);
@@ -121,7 +114,7 @@ Result<void> JobFolder::start(const std::vector<std::string>& command) const {
     // It is our child and not waited for: its number is its own whatever becomes of it.
     const auto process = JobProcess::of(*child);
     Result<void> noted = fail(ErrorCode::Failed, "the process of the search cannot be found; is /proc there?");
-    if (process) noted = writeFileAtomically(m_path / "process.json", oneLine(process->toJson()) + "\n");
+    if (process) noted = writeFileAtomically(m_path / "process.json", jsonLine(process->toJson()) + "\n");
     if (!noted) {
         // One that nobody could find again, as where the disk is full, must not go on.
         ::kill(*child, SIGKILL);
@@ -145,7 +138,7 @@ Result<void> JobFolder::askToStop() const {
     if (!running || !running->alive()) return {};
     const json asked = running->toJson();
     if (readJson(m_path / "stop.json", kMaxOrder) == asked) return {};
-    if (auto noted = writeFileAtomically(m_path / "stop.json", oneLine(asked) + "\n"); !noted) return noted;
+    if (auto noted = writeFileAtomically(m_path / "stop.json", jsonLine(asked) + "\n"); !noted) return noted;
     ::kill(running->pid, SIGTERM);
     return {};
 }
@@ -160,9 +153,10 @@ Result<void> JobFolder::writeEnd(const JobEnd& end) const {
     json note = json::object();
     note["exit_code"] = end.exitCode;
     if (end.error) note["error"] = toJson(*end.error);
-    const OpenFile file(m_path / "end", O_WRONLY | O_CREAT);
-    if (file.fd < 0) return fail(notWritten(m_path / "end", errno));
-    if (const int error = writeAll(file.fd, oneLine(note)); error != 0) return fail(notWritten(m_path / "end", error));
+    const Descriptor file(opened(m_path / "end", O_WRONLY | O_CREAT));
+    if (file.fd < 0) return fail(notWritten(m_path / "end", std::strerror(errno)));
+    if (const int error = writeAll(file.fd, jsonLine(note)); error != 0)
+        return fail(notWritten(m_path / "end", std::strerror(error)));
     return {};
 }
 

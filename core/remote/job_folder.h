@@ -15,6 +15,9 @@ namespace lpes::remote {
 /// userDataFolder()/remote: jobs/ and data/ of searches that others run here, handles/ of those that we run elsewhere.
 [[nodiscard]] std::filesystem::path remoteFolder();
 
+/// That a file or folder cannot be written; `why`: the system's words.
+[[nodiscard]] Error notWritten(const std::filesystem::path& path, const std::string& why);
+
 /// What is asked of a job, as it lies in its folder.
 struct JobOrder {
     nlohmann::json settings;     ///< of the search, as the data base has them

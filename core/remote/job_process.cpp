@@ -1,12 +1,12 @@
 #include "core/remote/job_process.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <sstream>
 #include <tuple>
 
 #include "core/base/files.h"
+#include "core/base/host.h"
 #include "core/remote/messages.h"
 
 namespace lpes::remote {
@@ -16,11 +16,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kMaxProcText = 1 << 16;
-
-std::string machineName() {
-    char name[256] = {};
-    return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
-}
 
 std::string bootName() {
     auto text = readTextFile("/proc/sys/kernel/random/boot_id", kMaxProcText);
@@ -55,7 +50,7 @@ std::optional<Stat> readStat(pid_t pid) {
 std::optional<JobProcess> JobProcess::of(pid_t pid) {
     const auto stat = readStat(pid);
     if (!stat) return std::nullopt;
-    return JobProcess{pid, stat->startTicks, bootName(), machineName()};
+    return JobProcess{pid, stat->startTicks, bootName(), hostName()};
 }
 
 std::optional<JobProcess> JobProcess::fromJson(const json& message) {
@@ -70,7 +65,7 @@ json JobProcess::toJson() const {
 }
 
 bool JobProcess::elsewhere() const {
-    return machine != machineName();
+    return machine != hostName();
 }
 
 bool JobProcess::alive() const {

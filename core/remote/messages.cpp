@@ -4,20 +4,9 @@ namespace lpes::remote {
 
 using nlohmann::json;
 
-json toJson(const Error& error) {
-    return {{"code", errorName(error.code)},
-            {"message", error.message},
-            {"detail", error.detail},
-            {"context", error.context}};
-}
-
 Error errorFromJson(const json& message) {
     Error error;
-    const std::string name = textIn(message, "code");
-    for (const ErrorCode code :
-         {ErrorCode::Usage, ErrorCode::BadInput, ErrorCode::Unsupported, ErrorCode::OutOfMemory, ErrorCode::Database}) {
-        if (name == errorName(code)) error.code = code;
-    }
+    error.code = errorCodeNamed(textIn(message, "code"));
     error.message = textIn(message, "message", "it failed without saying why");
     error.detail = textIn(message, "detail");
     error.context = textIn(message, "context");
@@ -54,10 +43,6 @@ ProgressLine parseProgressLine(const std::string& line) {
     parsed.progress = Progress{textIn(message, "stage"), numberIn(message, "done"), numberIn(message, "total"),
                                realIn(message, "rate_per_second", 0.0), realIn(message, "eta_seconds", -1.0)};
     return parsed;
-}
-
-std::string oneLine(const json& message) {
-    return message.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 }  // namespace lpes::remote

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "core/base/error.h"
+#include "core/base/json_text.h"
 #include "core/base/progress.h"
 
 /// What home and the far end say to each other: JSON objects, a line each, some of them followed by as many raw bytes
@@ -14,8 +14,7 @@ namespace lpes::remote {
 /// Rises when an older end would misunderstand a newer one. Both ends must have the same.
 inline constexpr int kProtocol = 1;
 
-/// An error as it travels, and back. What is no error comes back as Failed with the text that there is.
-[[nodiscard]] nlohmann::json toJson(const Error& error);
+/// lpes::toJson's error, back. What is no error comes back as Failed with the text that there is.
 [[nodiscard]] Error errorFromJson(const nlohmann::json& json);
 
 /// A value of a message, or the substitute where the key is missing or of another type: the far end may be newer.
@@ -29,8 +28,5 @@ struct ProgressLine {
 };
 /// Both are empty for a line that is neither.
 [[nodiscard]] ProgressLine parseProgressLine(const std::string& line);
-
-/// One line of UTF-8 without the line end.
-[[nodiscard]] std::string oneLine(const nlohmann::json& message);
 
 }  // namespace lpes::remote

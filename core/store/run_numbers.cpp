@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "core/base/json_text.h"
+
 namespace lpes::store {
 
 namespace {
@@ -19,10 +21,6 @@ std::size_t skipBlanks(std::string_view text, std::size_t at) {
 
 json parsed(const std::string& text) {
     return json::parse(text, nullptr, false);
-}
-
-std::string dumped(const json& value) {
-    return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 /// "12/LABEL" under part_of, or null.
@@ -78,14 +76,14 @@ std::string withWhole(const std::string& text, std::optional<std::int64_t> whole
     const std::size_t slash = name.find('/');
     if (slash == std::string::npos) return text;
     *part = whole ? json(std::to_string(*whole) + name.substr(slash)) : json(nullptr);
-    return dumped(object);
+    return jsonLine(object);
 }
 
 std::string comparableSettings(const std::string& settingsJson) {
     json settings = parsed(settingsJson);
     if (!settings.is_object()) return settingsJson;
     settings.erase("part_of");
-    return dumped(settings);
+    return jsonLine(settings);
 }
 
 }  // namespace lpes::store

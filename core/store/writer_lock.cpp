@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/base/host.h"
+#include "core/base/json_text.h"
 
 namespace lpes::store {
 
@@ -45,7 +46,7 @@ void writeHolder(int fd, const std::string& holder) {
     json["holder"] = holder;
     json["pid"] = static_cast<long long>(::getpid());
     json["host"] = hostName();
-    std::string text = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    std::string text = jsonLine(json) + "\n";
     const bool written = ::pwrite(fd, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
     if (::ftruncate(fd, written ? static_cast<off_t>(text.size()) : 0) != 0) return;
 }

@@ -10,6 +10,7 @@
 
 #include "core/base/checksum.h"
 #include "core/base/files.h"
+#include "core/base/json_text.h"
 #include "core/exporters/longrope_csv.h"
 #include "core/model/moice_file.h"
 #include "core/model/torch/torch_runtime.h"
@@ -138,7 +139,7 @@ store::ModelRow modelRow(const OpenedModel& opened) {
     row.headDim = config.headDim;
     row.contextLength = config.contextLength;
     row.parameters = config.parameters;
-    row.configJson = describeModel(opened, {}).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    row.configJson = jsonLine(describeModel(opened, {}));
     row.weightsHash = weightsHash(*opened.weights);
     if (opened.tokenizer) row.tokenizerFingerprint = opened.tokenizer->fingerprint();
     return row;

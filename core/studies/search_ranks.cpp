@@ -186,7 +186,7 @@ Result<void> serveSearch(cluster::Channels channels, ProgressObserver& observer)
         return prepareRank(*setup, observer, leader.token());
     }();
     const json answer =
-        prepared ? json{{"ready", identityOf(prepared->first)}} : json{{"error", cluster::toJson(prepared.error())}};
+        prepared ? json{{"ready", identityOf(prepared->first)}} : json{{"error", lpes::toJson(prepared.error())}};
     if (auto told = channels.front()->send(cluster::toMessage(answer)); !told || !prepared) return {};
     std::vector<std::unique_ptr<model::ModelSession>> sessions;
     for (std::size_t i = 0; i < channels.size(); ++i)

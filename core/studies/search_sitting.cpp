@@ -190,10 +190,12 @@ Result<json> SearchSitting::frontOf(const search::SearchOutcome& outcome, const 
     const auto placeOf = [](const search::CandidateRecord& record) {
         return std::pair(record.candidate.generation, record.candidate.index);
     };
+    std::vector<search::CandidateRecord> records = search::paretoFront(outcome);
     std::vector<std::pair<int, int>> finalists;
-    for (const auto& record : finalistsOf(outcome, m_prepared.settings)) finalists.push_back(placeOf(record));
+    for (const auto& record : search::spreadOf(records, m_prepared.settings.finalists))
+        finalists.push_back(placeOf(record));
     std::vector<FrontMember> front;
-    for (search::CandidateRecord& record : search::paretoFront(outcome)) {
+    for (search::CandidateRecord& record : records) {
         FrontMember member{std::move(record), false, std::nullopt};
         member.picked = placeOf(member.record) == placeOf(winner.record);
         if (member.picked) {

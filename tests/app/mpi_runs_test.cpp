@@ -69,14 +69,8 @@ class MpiRuns : public RunVerbs {
 
     /// Seconds rather than a moment, so that a signal finds it under way.
     [[nodiscard]] std::vector<std::string> slowSearch(const std::string& db) const {
-        std::vector<std::string> arguments = longSearch(db);
-        const auto set = [&](const std::string& option, const std::string& value) {
-            *(std::find(arguments.begin(), arguments.end(), option) + 1) = value;
-        };
-        set("--population", "24");
-        set("--max-generations", "12");
-        set("--search-items", "12");
-        return arguments;
+        return withOptions(longSearch(db),
+                           {{"--population", "24"}, {"--max-generations", "12"}, {"--search-items", "12"}});
     }
     void expectWhole(const json& result) const {
         const json whole = run(slowSearch(file("whole.db"))).json();

@@ -2,7 +2,6 @@
 
 #include <signal.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -21,12 +20,6 @@ namespace {
 template <class T>
 T take(Result<T> result) {
     return std::move(result).value();
-}
-
-std::vector<std::string> withOption(std::vector<std::string> arguments, const std::string& option,
-                                    const std::string& value) {
-    *(std::find(arguments.begin(), arguments.end(), option) + 1) = value;
-    return arguments;
 }
 
 /// Everything that a run measured, with nothing in it that depends on the data base, the machine or the clock.
@@ -84,14 +77,11 @@ void RemoteRuns::setWorkingSsh() {
 }
 
 std::vector<std::string> RemoteRuns::smallSearch(const std::string& db) const {
-    return withOption(search({"--guardrail", "0"}), "--db", db);
+    return withOptions(search({"--guardrail", "0"}), {{"--db", db}});
 }
 
 std::vector<std::string> RemoteRuns::longSearch(const std::string& db) const {
-    std::vector<std::string> arguments = smallSearch(db);
-    arguments = withOption(std::move(arguments), "--population", "12");
-    arguments = withOption(std::move(arguments), "--max-generations", "10");
-    return withOption(std::move(arguments), "--search-items", "8");
+    return withOptions(smallSearch(db), {{"--population", "12"}, {"--max-generations", "10"}, {"--search-items", "8"}});
 }
 
 std::vector<std::string> RemoteRuns::onHost(std::vector<std::string> arguments) {

@@ -102,8 +102,7 @@ TEST_F(RemoteSearch, OneWhoseFolderIsRemovedThereGoesOnHere) {
 }
 
 TEST_F(RemoteSearch, ADetachedOneRunsUntilItIsStopped) {
-    std::vector<std::string> arguments = onHost(longSearch(database()));
-    *(std::find(arguments.begin(), arguments.end(), "--max-generations") + 1) = "400";
+    std::vector<std::string> arguments = onHost(withOptions(longSearch(database()), {{"--max-generations", "400"}}));
     arguments.emplace_back("--detach");
     const Finished left = run(atHome(arguments));
     ASSERT_EQ(left.code, 0) << left.err;
@@ -153,8 +152,7 @@ TEST_F(RemoteSearch, DataOfThisMachineAreBroughtThereOnce) {
 }
 
 TEST_F(RemoteSearch, WhatItRefusesThereIsToldHere) {
-    std::vector<std::string> arguments = smallSearch(database());
-    *(std::find(arguments.begin(), arguments.end(), "--model") + 1) = file("no-model");
+    const std::vector<std::string> arguments = withOptions(smallSearch(database()), {{"--model", file("no-model")}});
     const Finished done = run(atHome(onHost(arguments)));
     EXPECT_EQ(done.code, 3) << done.err;
     EXPECT_THAT(done.err, AllOf(HasSubstr("on 'somewhere'"), HasSubstr("no-model")));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/app/program.h"
@@ -31,6 +32,13 @@ class RunVerbs : public testing::Test {
     [[nodiscard]] std::string file(const std::string& name) const { return (m_folder / name).string(); }
     [[nodiscard]] std::string database() const { return file("runs.db"); }
 
+    /// The same with other values of options that it has.
+    [[nodiscard]] static std::vector<std::string> withOptions(
+        std::vector<std::string> arguments, const std::vector<std::pair<std::string, std::string>>& values) {
+        for (const auto& [option, value] : values) *(std::find(arguments.begin(), arguments.end(), option) + 1) = value;
+        return arguments;
+    }
+
     /// Items that fit the tiny model's context, and one thread so that runs can be compared.
     [[nodiscard]] std::vector<std::string> task(const std::string& verb, std::vector<std::string> more = {}) const {
         std::vector<std::string> arguments{verb,    "--model", model(),    "--task",  "kv",      "--keys",
@@ -49,15 +57,8 @@ class RunVerbs : public testing::Test {
 
     /// Long enough to be stopped on its way.
     [[nodiscard]] std::vector<std::string> longSearch(const std::string& db) const {
-        std::vector<std::string> arguments = search({"--progress", "json"});
-        const auto set = [&](const std::string& option, const std::string& value) {
-            *(std::find(arguments.begin(), arguments.end(), option) + 1) = value;
-        };
-        set("--db", db);
-        set("--population", "12");
-        set("--max-generations", "4");
-        set("--search-items", "8");
-        return arguments;
+        return withOptions(search({"--progress", "json"}),
+                           {{"--db", db}, {"--population", "12"}, {"--max-generations", "4"}, {"--search-items", "8"}});
     }
 
     TemporaryFolder m_folder;

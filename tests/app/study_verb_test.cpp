@@ -1,8 +1,6 @@
 #include <signal.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <iterator>
 
 #include "tests/app/run_fixture.h"
 
@@ -106,10 +104,8 @@ TEST_F(StudyVerb, FaultsAreRefusedAndNothingIsStored) {
 
 TEST_F(StudyVerb, StoppedOrKilledItGoesOnToTheSameResult) {
     const auto largeStudy = [&](const std::string& db) {
-        std::vector<std::string> arguments = study("seeds", {"--repeats", "2", "--progress", "json"});
-        *std::next(std::ranges::find(arguments, "--population")) = "40";
-        *std::next(std::ranges::find(arguments, "--db")) = db;
-        return arguments;
+        return withOptions(study("seeds", {"--repeats", "2", "--progress", "json"}),
+                           {{"--population", "40"}, {"--db", db}});
     };
     const Finished whole = run(largeStudy(database()));
     ASSERT_EQ(whole.code, 0) << whole.err;

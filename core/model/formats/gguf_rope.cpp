@@ -4,6 +4,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "core/base/json_text.h"
 #include "core/model/formats/gguf_config.h"
 
 namespace lpes::model {
@@ -221,7 +222,7 @@ class RopeReader {
                     value.string() ? nlohmann::json(std::string(*value.string())) : nlohmann::json(value.shown());
             }
         }
-        rope.originalBlock = block.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+        rope.originalBlock = jsonLine(block);
     }
 
     GgufFields& m_fields;

@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "core/base/json_text.h"
+
 namespace lpes::model {
 
 using nlohmann::json;
@@ -82,7 +84,7 @@ Result<json> parseJsonObject(std::string_view text, const std::filesystem::path&
 }
 
 std::string shown(const json& value) {
-    std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+    std::string text = jsonLine(value);
     if (text.size() > 60) text = text.substr(0, 57) + "...";
     return text;
 }

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/descriptor.h"
 #include "core/remote/data_files.h"
 #include "core/remote/messages.h"
 #include "core/store/store.h"

@@ -10,6 +10,7 @@
 #include <stop_token>
 #include <thread>
 
+#include "core/base/descriptor.h"
 #include "core/remote/wake.h"
 #include "tests/support/temp_folder.h"
 

@@ -43,7 +43,7 @@ TEST(RemoteMessages, ProgressLinesAreRead) {
 }
 
 TEST(RemoteMessages, AMessageIsOneLineWhateverItHolds) {
-    const std::string line = oneLine({{"text", "a\nb\xff"}, {"n", 1}});
+    const std::string line = jsonLine({{"text", "a\nb\xff"}, {"n", 1}});
     EXPECT_EQ(line.find('\n'), std::string::npos);
     EXPECT_EQ(json::parse(line)["n"], 1);
 }
