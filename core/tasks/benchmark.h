@@ -43,6 +43,11 @@ class Benchmark {
     }
     /// Places at which the evidence can stand; 1 where it cannot be moved.
     [[nodiscard]] virtual int places(std::int64_t item) const = 0;
+    /// What tells the item from others whatever its file is called, wherever it stands in it and however it is asked:
+    /// 32 hexadecimal digits over question, answers and evidence. The same question among other distractors, with other
+    /// examples or under another template is the same item (core/tasks/README.md says what counts in which task). Costs
+    /// a reading of the item, so it is asked of those that matter alone. Failed as prompt().
+    [[nodiscard]] virtual Result<std::string> contentHash(std::int64_t item) const = 0;
     /// 0 ≤ goldIndex < places(item). Failed when the spool cannot be read back.
     [[nodiscard]] virtual Result<TaskPrompt> prompt(std::int64_t item, int goldIndex,
                                                     const PromptOptions& options = {}) const = 0;

@@ -42,6 +42,7 @@ class ChoiceExam : public Benchmark {
     }
     [[nodiscard]] std::string group(std::int64_t item) const override { return subjectOf(item).name; }
     [[nodiscard]] int places(std::int64_t) const override { return 1; }
+    [[nodiscard]] Result<std::string> contentHash(std::int64_t item) const override;
     [[nodiscard]] Result<TaskPrompt> prompt(std::int64_t item, int goldIndex,
                                             const PromptOptions& options) const override;
 
@@ -102,6 +103,16 @@ TaskPrompt ChoiceExam::assemble(const Subject& subject, const std::vector<std::s
     prompt.rule = {Metric::Likeliest, 1, true};
     if (count < examples.size()) prompt.note = fmt::format("{} of {} shots", count, examples.size());
     return prompt;
+}
+
+Result<std::string> ChoiceExam::contentHash(std::int64_t item) const {
+    // Question, choices and letter.
+    const auto asked = m_spool.read(subjectOf(item).questions[at(item).row]);
+    if (!asked) return fail(asked.error());
+    ItemHash hash;
+    hash.addText(m_format->task());
+    hash.addText(*asked);
+    return hash.shortHex();
 }
 
 Result<TaskPrompt> ChoiceExam::prompt(std::int64_t item, int goldIndex, const PromptOptions& options) const {

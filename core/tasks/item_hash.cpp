@@ -16,4 +16,9 @@ void ItemHash::addText(std::string_view text) {
     m_hash.add(text);
 }
 
+void ItemHash::addTexts(std::span<const std::string> texts) {
+    addNumber(texts.size());
+    for (const std::string& text : texts) addText(text);
+}
+
 }  // namespace lpes::tasks

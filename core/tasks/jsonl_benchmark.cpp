@@ -49,6 +49,12 @@ class JsonlBenchmark final : public Benchmark {
     std::string group(std::int64_t item) const override { return m_index.group(static_cast<std::size_t>(item)); }
     int places(std::int64_t item) const override { return m_index.places(static_cast<std::size_t>(item)); }
 
+    Result<std::string> contentHash(std::int64_t item) const override {
+        const auto bytes = m_spool.read(item);
+        if (!bytes) return fail(bytes.error());
+        return tasks::contentHash(unpackJsonlItem(*bytes));
+    }
+
     Result<TaskPrompt> prompt(std::int64_t item, int goldIndex, const PromptOptions& /*options*/) const override {
         const auto bytes = m_spool.read(item);
         if (!bytes) return fail(bytes.error());
@@ -82,10 +88,9 @@ Result<std::shared_ptr<const Benchmark>> openJsonl(const BenchmarkSpec& spec) {
     JsonlIndex index;
     Sha256 hash;
     const auto keep = [&](JsonlItem&& item) {
-        const std::string bytes = packItem(item);
-        hash.add(bytes);
+        hash.add(packItem(item));
         index.add(item);
-        return spool->append(bytes);
+        return spool->append(spoolRecord(item));
     };
     auto scan = scanJsonl(*path, spec.limit, keep, spec.stop);
     if (!scan) return fail(scan.error());

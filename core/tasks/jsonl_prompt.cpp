@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "core/tasks/item_hash.h"
 #include "core/tasks/jsonl_record.h"
 #include "core/tasks/jsonl_template.h"
 #include "core/tasks/packed_fields.h"
@@ -76,6 +77,12 @@ std::string packItem(const JsonlItem& item) {
     return fields.bytes();
 }
 
+std::string spoolRecord(const JsonlItem& item) {
+    FieldWriter fields;
+    fields.text(item.evidenceHash);
+    return packItem(item) + fields.bytes();
+}
+
 JsonlItem unpackJsonlItem(std::string_view bytes) {
     FieldReader fields(bytes);
     JsonlItem item;
@@ -92,7 +99,19 @@ JsonlItem unpackJsonlItem(std::string_view bytes) {
     item.answers = fields.texts();
     item.choices = fields.texts();
     item.right = fields.number();
+    item.evidenceHash = fields.text();
     return item;
+}
+
+std::string contentHash(const JsonlItem& item) {
+    ItemHash hash;
+    hash.addText("jsonl");
+    hash.addText(item.question);
+    hash.addTexts(item.answers);
+    hash.addTexts(item.choices);
+    hash.addNumber(item.right);
+    hash.addText(item.evidenceHash);
+    return hash.shortHex();
 }
 
 TaskPrompt renderJsonlPrompt(const JsonlItem& item, int goldIndex) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <set>
 
+#include "core/tasks/item_hash.h"
 #include "core/tasks/jsonl_template.h"
 
 namespace lpes::tasks {
@@ -163,6 +164,24 @@ std::vector<std::size_t> goldOf(const json& object, std::size_t documents, const
     return {gold.begin(), gold.end()};
 }
 
+/// Of the documents that hold the evidence, or of all where the file does not say which do. Their order in the file
+/// does not count, nor how they are written into the prompt.
+std::string evidenceHashOf(const std::vector<Document>& documents, const std::vector<std::size_t>& gold) {
+    std::vector<std::pair<std::string_view, std::string_view>> evidence;
+    for (std::size_t i = 0; i < documents.size(); ++i) {
+        if (!gold.empty() && !std::ranges::binary_search(gold, i)) continue;
+        evidence.emplace_back(documents[i].title ? std::string_view(*documents[i].title) : std::string_view(),
+                              documents[i].text);
+    }
+    std::ranges::sort(evidence);
+    ItemHash hash;
+    for (const auto& [title, text] : evidence) {
+        hash.addText(title);
+        hash.addText(text);
+    }
+    return hash.shortHex();
+}
+
 void readAnswers(const json& object, JsonlItem& item, const FaultSink& fault) {
     if (!object.contains("choices")) {
         item.answers = textsAt(object, "answers", 1, fault);
@@ -256,6 +275,7 @@ JsonlItem readJsonlItem(const json& object, const JsonlForm& defaults, const Fau
     const std::vector<Document> documents = documentsOf(object, fault);
     item.documents = formatted(documents, item.form.document, fault);
     item.gold = goldOf(object, documents.size(), fault);
+    item.evidenceHash = evidenceHashOf(documents, item.gold);
     item.question = textAt(object, "question", fault).value_or("");
     if (!object.contains("question")) fault("question", "is missing");
     readAnswers(object, item, fault);

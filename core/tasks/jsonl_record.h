@@ -36,6 +36,7 @@ struct JsonlItem {
     JsonlForm form;
     std::vector<std::string> documents;  ///< with their number still to be put in: `{index}` is kNumberMark
     std::vector<std::size_t> gold;       ///< ascending; empty: the evidence cannot be moved
+    std::string evidenceHash;            ///< of the gold documents as the file has them; of all where none is gold
     std::string question;
     std::vector<std::string> answers;  ///< with choices: none
     std::vector<std::string> choices;
@@ -63,8 +64,14 @@ inline constexpr std::string_view kTitledDocument = "Document [{index}](Title: {
 /// The default template for what an item has.
 [[nodiscard]] std::string defaultLayout(bool documents, bool choices);
 
+/// What the data set's hash is made of: what stands in prompts and scores.
 [[nodiscard]] std::string packItem(const JsonlItem& item);
+/// What a spool keeps: the same, and behind it what an item is told by.
+[[nodiscard]] std::string spoolRecord(const JsonlItem& item);
 [[nodiscard]] JsonlItem unpackJsonlItem(std::string_view bytes);
+
+/// Benchmark::contentHash: question, answers or choices with the right one, and evidence.
+[[nodiscard]] std::string contentHash(const JsonlItem& item);
 
 /// 0 ≤ goldIndex < item.places().
 [[nodiscard]] TaskPrompt renderJsonlPrompt(const JsonlItem& item, int goldIndex);

@@ -58,6 +58,18 @@ class LEval : public Benchmark {
         return prompt;
     }
 
+    [[nodiscard]] Result<std::string> contentHash(std::int64_t item) const override {
+        const auto question = read(at(item));
+        if (!question) return fail(question.error());
+        ItemHash hash;
+        hash.addText(m_info.task);
+        hash.addText(question->document);
+        hash.addText(question->instruction);
+        hash.addText(question->reference);
+        hash.addNumber(question->fact ? 1 : 0);
+        return hash.shortHex();
+    }
+
     Result<void> readFile(const std::filesystem::path& path, std::optional<std::int64_t> limit, std::stop_token stop);
 
   private:

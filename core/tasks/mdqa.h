@@ -32,6 +32,9 @@ struct MdqaItem {
 [[nodiscard]] std::string packItem(const MdqaItem& item);
 [[nodiscard]] MdqaItem unpackMdqaItem(std::string_view bytes);
 
+/// Benchmark::contentHash of both MDQA tasks: question, answers and gold document.
+[[nodiscard]] std::string contentHash(const MdqaItem& item);
+
 /// Reads the official file (.jsonl or .jsonl.gz) line by line and hands the items on in its order; memory holds one of
 /// them. With `docs`, the gold document and the first docs−1 others are kept; Usage for more than the file has. Fields
 /// that are read: question, answers, ctxs[] with title, text, isgold; exactly one of ctxs is gold. BadInput with file,

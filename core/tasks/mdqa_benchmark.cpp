@@ -20,6 +20,12 @@ class MdqaBenchmark final : public Benchmark {
     std::string id(std::int64_t item) const override { return fmt::format("{}/{}", m_info.name, item); }
     int places(std::int64_t /*item*/) const override { return m_docs; }
 
+    Result<std::string> contentHash(std::int64_t item) const override {
+        const auto bytes = m_spool.read(item);
+        if (!bytes) return fail(bytes.error());
+        return tasks::contentHash(unpackMdqaItem(*bytes));
+    }
+
     Result<TaskPrompt> prompt(std::int64_t item, int goldIndex, const PromptOptions& /*options*/) const override {
         const auto bytes = m_spool.read(item);
         if (!bytes) return fail(bytes.error());

@@ -3,6 +3,7 @@
 #include <cassert>
 
 #include "core/base/checksum.h"
+#include "core/tasks/item_hash.h"
 #include "core/tasks/mdqa.h"
 #include "core/tasks/packed_fields.h"
 
@@ -50,6 +51,16 @@ MdqaItem unpackMdqaItem(std::string_view bytes) {
     item.distractors.resize(fields.number());
     for (MdqaDocument& document : item.distractors) document = unpackDocument(fields);
     return item;
+}
+
+std::string contentHash(const MdqaItem& item) {
+    ItemHash hash;
+    hash.addText("mdqa");
+    hash.addText(item.question);
+    hash.addTexts(item.answers);
+    hash.addText(item.gold.title);
+    hash.addText(item.gold.text);
+    return hash.shortHex();
 }
 
 TaskPrompt renderMdqaPrompt(const MdqaItem& item, int goldIndex) {

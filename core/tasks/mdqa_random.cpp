@@ -83,6 +83,12 @@ class MdqaRandom final : public Benchmark {
     std::string id(std::int64_t item) const override { return fmt::format("{}/{}", m_dataset, item); }
     int places(std::int64_t /*item*/) const override { return m_docs; }
 
+    Result<std::string> contentHash(std::int64_t item) const override {
+        const auto asked = record(item);
+        if (!asked) return fail(asked.error());
+        return tasks::contentHash(*asked);
+    }
+
     Result<TaskPrompt> prompt(std::int64_t item, int goldIndex, const PromptOptions& /*options*/) const override {
         const auto whole = itemAt(item);
         if (!whole) return fail(whole.error());

@@ -4,6 +4,7 @@
 
 #include "core/base/checksum.h"
 #include "core/tasks/data_file.h"
+#include "core/tasks/item_hash.h"
 #include "core/tasks/niah.h"
 
 namespace lpes::tasks {
@@ -43,6 +44,14 @@ class NiahBenchmark final : public Benchmark {
     std::int64_t size() const override { return m_count; }
     std::string id(std::int64_t item) const override { return fmt::format("{}/{}", m_info.name, item); }
     int places(std::int64_t /*item*/) const override { return static_cast<int>(m_sentences) + 1; }
+    Result<std::string> contentHash(std::int64_t item) const override {
+        const NiahNeedles needles = drawNeedles(m_spec, m_seed, item);
+        ItemHash hash;
+        hash.addText("niah");
+        hash.addTexts(needles.queries);
+        hash.addTexts(needles.answers);
+        return hash.shortHex();
+    }
     Result<TaskPrompt> prompt(std::int64_t item, int goldIndex, const PromptOptions& /*options*/) const override {
         return render(item, goldIndex, m_sentences);
     }

@@ -58,6 +58,16 @@ class ZeroScrolls : public Benchmark {
         return prompt;
     }
 
+    [[nodiscard]] Result<std::string> contentHash(std::int64_t item) const override {
+        // Instruction, document and query. References are spread over the lines of a file, which a copy may cut short.
+        const auto input = m_spool.read(at(item).input);
+        if (!input) return fail(input.error());
+        ItemHash hash;
+        hash.addText(m_info.task);
+        hash.addText(*input);
+        return hash.shortHex();
+    }
+
     Result<void> readFile(const std::filesystem::path& path, const BenchmarkSpec& spec);
 
   private:

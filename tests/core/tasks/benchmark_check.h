@@ -53,6 +53,7 @@ inline void expectSoundItems(const Benchmark& benchmark) {
     EXPECT_FALSE(benchmark.info().templateText.empty());
     for (std::int64_t i = 0; i < benchmark.size(); ++i) {
         EXPECT_TRUE(ids.insert(benchmark.id(i)).second) << benchmark.id(i);
+        EXPECT_EQ(benchmark.contentHash(i).value().size(), 32u);
         const int places = benchmark.places(i);
         ASSERT_GE(places, 1);
         for (const int place : std::set<int>{0, places / 2, places - 1}) {
