@@ -156,14 +156,19 @@ QString verdictOf(const json& result) {
     const double difference = numberAt(heldout, "nll_difference"), p = numberAt(heldout, "p_value");
     const double items = numberAt(best, "items");
     if (!std::isfinite(difference) || !std::isfinite(p) || !std::isfinite(items)) return {};
+    const json searched = memberOf(best, "searched_on");
+    const QString seen =
+        searched.is_object()
+            ? QStringLiteral(", %1 of them seen by the search").arg(numberAt(searched, "searched_items"))
+            : QString();
     // A difference below zero means that the loss fell, which is the better side.
-    return QStringLiteral("%1 on %2 held-out items: answer NLL %3%4 (p = %5), mean accuracy %6 → %7")
+    return QStringLiteral("%1 on %2 held-out items%8: answer NLL %3%4 (p = %5), mean accuracy %6 → %7")
         .arg(isBetter(result) ? QStringLiteral("better") : QStringLiteral("no clear gain"))
         .arg(static_cast<int>(items))
         .arg(difference > 0 ? QStringLiteral("+") : QStringLiteral("−"))
         .arg(fixed(std::abs(difference)))
         .arg(p < 0.001 ? QString::number(p, 'g', 1) : fixed(p))
-        .arg(fixed(before), fixed(after));
+        .arg(fixed(before), fixed(after), seen);
 }
 
 QString headlineOf(const RunDetail& detail) {

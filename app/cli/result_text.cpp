@@ -7,6 +7,7 @@
 
 #include "app/cli/output.h"
 #include "core/curve/scale_groups.h"
+#include "core/studies/evaluation_summary.h"
 
 namespace lpes::cli {
 
@@ -119,6 +120,7 @@ std::string heldoutText(const json& heldout) {
             out += name + bias;
     }
     out += skippedNote(heldout.at("best"));
+    out += searchedOnText(heldout.at("best").value("searched_on", json()));
     return out + "\nVerdict: " + heldout.value("verdict", "p = " + formatNumber(heldout.at("p_value"), 4)) + "\n";
 }
 
@@ -144,11 +146,8 @@ std::string guardrailText(const json& guardrail) {
 }
 
 std::string searchedOnText(const json& searched) {
-    if (!searched.is_object()) return {};
-    const std::string text = fmt::format(
-        "NOT HELD OUT: profile {} was searched on {} of the {} items of this report; its result here is too good.\n",
-        searched.value("profile", ""), searched.at("searched_items").dump(), searched.at("items").dump());
-    return warningText(text);
+    const std::string text = studies::overlapText(searched);
+    return text.empty() ? text : warningText(text + "\n");
 }
 
 std::string evalText(const json& result) {

@@ -85,6 +85,7 @@ std::string studyText(const json& result) {
                                    result.value("study", ""), result.value("model", ""), result.value("state", ""));
     if (!result.contains("searches")) return text;
     if (!result.at("levels").empty()) text += levelsTable(result);
+    text += searchedOnText(result.value("searched_on", json()));
     text += pairsTable(result.at("pairs")) + profilesText(result) + searchesTable(result.at("searches"));
     for (const json& search : result.at("searches")) {
         if (search.contains("error"))

@@ -134,7 +134,7 @@ Result<void> measureMemory(Comparison& work, std::stop_token stop) {
     return {};
 }
 
-json methodJson(const Comparison& work, const Contender& one, std::uint64_t seed) {
+Result<json> methodJson(const Comparison& work, const Contender& one, std::uint64_t seed) {
     const Contender& first = work.contenders.front();
     const analysis::AccuracyByPosition accuracy =
         analysis::accuracyByPosition(one.evaluation->outcomes(), work.bench.task.labels, work.plan.graded());
@@ -161,7 +161,9 @@ json methodJson(const Comparison& work, const Contender& one, std::uint64_t seed
     out["groups"] = groupsJson(work.bench.task, one.evaluation->outcomes(), work.plan.graded());
     out["lengths"] = lengthsJson(one.evaluation->outcomes(), work.plan.graded());
     out["agreement"] = agreementJson(one.evaluation->outcomes());
-    out["searched_on"] = overlapJson(one.spec, work.bench.task);
+    auto searchedOn = overlapJson(one.spec, work.bench.task);
+    if (!searchedOn) return fail(searchedOn.error());
+    out["searched_on"] = std::move(*searchedOn);
     for (const analysis::PositionResult& position : accuracy.positions)
         nll += position.answerNll / static_cast<double>(accuracy.positions.size());
     out["mean_answer_nll"] = nll;
@@ -259,7 +261,11 @@ Result<StudyOutcome> compareAll(Comparison& work, const CompareSettings& setting
     if (!complete) return fail(complete.error());
     if (auto recorded = recordPositions(work, runId, store); !recorded) return fail(recorded.error());
     json methods = json::array();
-    for (const Contender& one : work.contenders) methods.push_back(methodJson(work, one, settings.seed));
+    for (const Contender& one : work.contenders) {
+        auto said = methodJson(work, one, settings.seed);
+        if (!said) return fail(said.error());
+        methods.push_back(std::move(*said));
+    }
     StudyOutcome outcome{runId, !*complete, {}};
     outcome.result = {{"run_id", runId},
                       {"state", *complete ? "finished" : "stopped"},

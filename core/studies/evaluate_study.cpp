@@ -96,6 +96,8 @@ class Evaluation {
         const std::vector<analysis::ItemOutcome>& outcomes = m_repeats.front();
         const auto spec = rope::parseMethod(m_settings.method);
         if (!spec) return fail(spec.error());
+        auto searchedOn = overlapJson(*spec, task);
+        if (!searchedOn) return fail(searchedOn.error());
         const double seconds = m_progress.secondsThisSitting();
         StudyOutcome outcome{m_runId, m_stopped, {}};
         outcome.result = {
@@ -118,7 +120,7 @@ class Evaluation {
             {"agreement", agreementJson(outcomes)},
             {"noise", noiseJson(m_repeats, task.labels)},
             {"notes", notesJson(m_work.plan)},
-            {"searched_on", overlapJson(*spec, task)},
+            {"searched_on", std::move(*searchedOn)},
             {"applied", "verified"},
             {"seconds", seconds},
             {"prompts_per_second", seconds > 0 ? static_cast<double>(m_progress.promptsComputed()) / seconds : 0.0},

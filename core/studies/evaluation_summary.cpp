@@ -10,6 +10,7 @@
 #include "core/analysis/position_bias.h"
 #include "core/exporters/profile.h"
 #include "core/studies/json_rows.h"
+#include "core/studies/report_html.h"
 
 namespace lpes::studies {
 
@@ -53,21 +54,46 @@ json rowOf(std::vector<analysis::ItemOutcome> outcomes, bool graded) {
     return all;
 }
 
-/// Ids that a profile's provenance says it was searched or selected on, where they are ids of these data.
-std::set<std::string> searchedItems(const json& provenance, const PreparedTask& task) {
-    std::set<std::string> ids;
-    if (!provenance.is_object()) return ids;
-    // A part of the data has another hash, and generated items of another seed the same ids.
-    const bool sameData = provenance.value("data_set_hash", json()) == json(task.info().hash);
-    if (!sameData && provenance.value("item_seed", json()) != json(task.spec.seedOfItems())) return ids;
-    const json items = provenance.value("items", json());
-    if (!items.is_object()) return ids;
+/// What a profile was searched and selected on.
+struct SearchedItems {
+    std::set<std::string> names;  ///< content hashes, or ids
+    bool byContent = false;
+};
+
+/// The texts of both lists that a search wrote under `key`.
+std::set<std::string> searchedNames(const json& provenance, const char* key) {
+    std::set<std::string> names;
+    const json lists = memberOf(provenance, key);
     for (const char* split : {"search", "select"}) {
-        for (const json& id : items.value(split, json::array())) {
-            if (id.is_string()) ids.insert(id.get<std::string>());
+        const json list = listIn(lists, split);
+        for (const json& name : list) {
+            if (name.is_string()) names.insert(name.get<std::string>());
         }
     }
-    return ids;
+    return names;
+}
+
+SearchedItems searchedItems(const json& provenance, const PreparedTask& task) {
+    if (!provenance.is_object()) return {};
+    if (auto hashes = searchedNames(provenance, "item_hashes"); !hashes.empty()) return {std::move(hashes), true};
+    // A part of the data has another hash, and generated items of another seed the same ids.
+    const bool sameData = provenance.value("data_set_hash", json()) == json(task.info().hash);
+    const bool sameSeed = provenance.value("item_seed", json()) == json(task.spec.seedOfItems());
+    if (!sameData && !sameSeed) return {};
+    return {searchedNames(provenance, "items"), false};
+}
+
+/// How many of all items were searched on.
+Result<std::int64_t> countSearched(const SearchedItems& searched, const PreparedTask& task) {
+    std::int64_t seen = 0;
+    if (searched.names.empty()) return seen;
+    for (std::int64_t item = 0; item < task.benchmark->size(); ++item) {
+        const Result<std::string> name =
+            searched.byContent ? task.benchmark->contentHash(item) : Result<std::string>(task.benchmark->id(item));
+        if (!name) return fail(name.error());
+        seen += searched.names.contains(*name) ? 1 : 0;
+    }
+    return seen;
 }
 
 }  // namespace
@@ -192,17 +218,57 @@ json notesJson(const PromptPlan& plan) {
     return rows;
 }
 
-json overlapJson(const rope::MethodSpec& method, const PreparedTask& task) {
+Result<json> overlapJson(const rope::MethodSpec& method, const PreparedTask& task) {
     for (const rope::MethodPart& part : method.parts) {
         if (part.kind != rope::MethodPart::Kind::Lpes) continue;
         const auto profile = exporters::readProfile(part.file);
         if (!profile) continue;  // a bare CSV has no provenance; a file that cannot be read is refused elsewhere
-        const std::set<std::string> searched = searchedItems(profile->profile.provenance, task);
-        std::int64_t seen = 0;
-        for (const std::string& id : task.ids()) seen += searched.contains(id) ? 1 : 0;
-        if (seen > 0) return {{"profile", part.file}, {"searched_items", seen}, {"items", task.benchmark->size()}};
+        const SearchedItems searched = searchedItems(profile->profile.provenance, task);
+        const auto seen = countSearched(searched, task);
+        if (!seen) return fail(seen.error());
+        if (*seen == 0) continue;
+        return json{{"profile", part.file},
+                    {"searched_items", *seen},
+                    {"items", task.benchmark->size()},
+                    {"matched_by", searched.byContent ? "content" : "ids"}};
     }
-    return nullptr;
+    return json();
+}
+
+Result<json> ownOverlapJson(const tasks::Splits& splits, const PreparedTask& task) {
+    std::set<std::string> searched;
+    for (const std::vector<std::string>* ids : {&splits.search, &splits.select}) {
+        auto hashes = task.contentHashes(*ids);
+        if (!hashes) return fail(hashes.error());
+        searched.insert(hashes->begin(), hashes->end());
+    }
+    std::int64_t seen = 0;
+    for (const std::string& id : splits.report) {
+        const auto hash = task.contentHash(id);
+        if (!hash) return fail(hash.error());
+        seen += searched.contains(*hash) ? 1 : 0;
+    }
+    if (seen == 0) return json();
+    return json{
+        {"profile", nullptr}, {"searched_items", seen}, {"items", splits.report.size()}, {"matched_by", "content"}};
+}
+
+std::string overlapText(const json& searched) {
+    if (!searched.is_object()) return {};
+    const std::string seen = textIn(searched, "searched_items"), items = textIn(searched, "items");
+    if (memberOf(searched, "profile").is_null()) {
+        return fmt::format(
+            "NOT HELD OUT: the data hold items more than once, and {} of the {} items of this report are items "
+            "that the search saw as well; its result here is too good.",
+            seen, items);
+    }
+    return fmt::format(
+        "NOT HELD OUT: profile {} was searched on {} of the {} items of this report; its result here is "
+        "too good.{}",
+        textIn(searched, "profile"), seen, items,
+        textIn(searched, "matched_by") == "ids"
+            ? " (By the items' names: the profile is older and does not know their contents.)"
+            : "");
 }
 
 }  // namespace lpes::studies

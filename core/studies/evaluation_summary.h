@@ -10,6 +10,7 @@
 #include "core/analysis/position_accuracy.h"
 #include "core/rope/method_spec.h"
 #include "core/studies/item_evaluator.h"
+#include "core/tasks/splits.h"
 
 /// What an evaluation says besides its accuracy by position. Each is the JSON that `--json` prints.
 namespace lpes::studies {
@@ -42,10 +43,18 @@ namespace lpes::studies {
 /// [{"note", "items"}…]: what the benchmark's own rule left out of prompts, and of how many items.
 [[nodiscard]] nlohmann::json notesJson(const PromptPlan& plan);
 
-/// {"profile", "searched_items", "items"}: how many of the items that are evaluated a profile was searched or selected
-/// on, from its provenance. Items are told by their ids, which name the data set, and by the seed of generated ones:
-/// the data's hash depends on --limit, and what was searched on is no less known in a part of the data. Null where none
-/// was, or the profile does not say.
-[[nodiscard]] nlohmann::json overlapJson(const rope::MethodSpec& method, const PreparedTask& task);
+/// {"profile", "searched_items", "items", "matched_by"}: how many of the items that are evaluated a profile was
+/// searched or selected on, from its provenance. "matched_by" "content": the profile has the items' content hashes,
+/// which know them in a renamed, re-ordered or shortened copy of the data, and other data under the same names apart.
+/// "ids": it has none, being older; items are told by their ids, which name the data set, and by the seed of generated
+/// ones. Null where none was, or the profile does not say. Failed where the items cannot be read back.
+[[nodiscard]] Result<nlohmann::json> overlapJson(const rope::MethodSpec& method, const PreparedTask& task);
+
+/// The same of a search and its own report, "profile" being null: data may hold an item several times, and splits are
+/// disjoint by id.
+[[nodiscard]] Result<nlohmann::json> ownOverlapJson(const tasks::Splits& splits, const PreparedTask& task);
+
+/// Either of them as a sentence for the user, which begins with "NOT HELD OUT"; empty for anything else.
+[[nodiscard]] std::string overlapText(const nlohmann::json& searched);
 
 }  // namespace lpes::studies

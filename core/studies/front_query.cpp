@@ -35,9 +35,11 @@ void becomes(exporters::Profile& profile, const json& member, std::size_t member
             {"better", false}, {"measured", false}, {"verdict", "the held-out items were not asked"}};
         return;
     }
-    const json baseline = provenance.at("heldout").value("baseline", json());
+    const json own = provenance.at("heldout");
     provenance["heldout"] = heldout;
-    provenance["heldout"]["baseline"] = baseline;
+    provenance["heldout"]["baseline"] = own.value("baseline", json());
+    // Its items are those of the run.
+    provenance["heldout"]["best"]["searched_on"] = own.value("best", json::object()).value("searched_on", json());
 }
 
 }  // namespace

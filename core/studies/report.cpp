@@ -91,10 +91,11 @@ std::string heldoutNote(const json& result) {
     std::string values;
     for (const json& p : listIn(heldout, "mcnemar_p_by_position"))
         values += fmt::format("{}{:.3f}", values.empty() ? "" : ", ", p.is_number() ? p.get<double>() : 1.0);
-    return "<p class=\"soft\">Held-out items: no candidate saw them. The verdict is a paired bootstrap on the answer "
-           "NLL "
-           "of each item. Exact McNemar test of accuracy by position, for information: p = " +
-           values + ".</p>\n";
+    const bool unseen = !memberOf(memberOf(heldout, "best"), "searched_on").is_object();
+    return fmt::format(
+        "<p class=\"soft\">{}The verdict is a paired bootstrap on the answer NLL of each item. Exact "
+        "McNemar test of accuracy by position, for information: p = {}.</p>\n",
+        unseen ? "Held-out items: no candidate saw them. " : "", values);
 }
 
 }  // namespace

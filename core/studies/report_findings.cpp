@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/studies/evaluation_summary.h"
 #include "core/studies/report_html.h"
 #include "core/studies/report_sections.h"
 
@@ -191,12 +192,8 @@ std::string noteSection(const json& result) {
 std::string overlapWarnings(const std::vector<ReportSide>& sides) {
     std::string html;
     for (const ReportSide& side : sides) {
-        const json searched = memberOf(side.said, "searched_on");
-        if (!searched.is_object()) continue;
-        html += fmt::format(
-            "<p class=\"warning\">NOT HELD OUT: profile {} was searched on {} of the {} items of this "
-            "report; its result here is too good.</p>\n",
-            escapeHtml(textIn(searched, "profile")), textIn(searched, "searched_items"), textIn(searched, "items"));
+        const std::string text = overlapText(memberOf(side.said, "searched_on"));
+        if (!text.empty()) html += fmt::format("<p class=\"warning\">{}</p>\n", escapeHtml(text));
     }
     return html;
 }

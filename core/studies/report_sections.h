@@ -31,7 +31,7 @@ struct ReportSide {
 [[nodiscard]] std::string scoringSection(const nlohmann::json& result);
 /// What the benchmark's own rule left out of prompts.
 [[nodiscard]] std::string noteSection(const nlohmann::json& result);
-/// "NOT HELD OUT" for every profile that was searched on these items.
+/// "NOT HELD OUT" for every profile that was searched on these items (overlapText).
 [[nodiscard]] std::string overlapWarnings(const std::vector<ReportSide>& sides);
 /// All of the above in their order.
 [[nodiscard]] std::string findings(const nlohmann::json& result);

@@ -110,7 +110,8 @@ Result<std::string> studySections(store::StoreReader& store, const store::RunRow
     const auto study = viewOfStudy(store, run);
     if (!study) return fail(study.error());
     const json summary = studySummary(*study);
-    return levelTable(summary) + pairTable(summary) + profileTables(summary) + searchTable(summary);
+    return overlapWarnings({ReportSide{"study", summary}}) + levelTable(summary) + pairTable(summary) +
+           profileTables(summary) + searchTable(summary);
 }
 
 }  // namespace lpes::studies

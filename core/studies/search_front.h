@@ -15,7 +15,8 @@ namespace lpes::studies {
 [[nodiscard]] std::vector<search::CandidateRecord> finalistsOf(const search::SearchOutcome& outcome,
                                                                const SearchRunSettings& settings);
 
-/// {"baseline", "best": positions, bias, groups, lengths of each, "p_value", "nll_difference", …, "verdict"}.
+/// {"baseline", "best": positions, bias, groups, lengths of each, "p_value", "nll_difference", …, "verdict"}. A
+/// finished search adds "searched_on" to "best": ownOverlapJson.
 [[nodiscard]] nlohmann::json heldoutJson(const PreparedSearch& prepared, const SearchFitness::SplitResult& baseline,
                                          const SearchFitness::SplitResult& best,
                                          const analysis::Comparison& comparison);

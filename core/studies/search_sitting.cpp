@@ -36,6 +36,28 @@ json historyJson(const std::vector<search::GenerationRecord>& history) {
     return out;
 }
 
+/// What made a profile, but for its figures: data, items, prompts, score.
+Result<json> provenanceOf(const PreparedSearch& prepared) {
+    const PreparedTask& task = prepared.bench.task;
+    const tasks::Splits& splits = prepared.splits;
+    auto searched = task.contentHashes(splits.search), selected = task.contentHashes(splits.select);
+    for (const auto* hashes : {&searched, &selected}) {
+        if (!*hashes) return fail(hashes->error());
+    }
+    return json{{"seed", prepared.settings.search.seed},
+                {"data_set", task.info().name},
+                {"data_set_hash", task.info().hash},
+                {"item_seed", task.spec.seedOfItems()},
+                {"template_hash", task.info().templateHash},
+                {"tokenizer", prepared.bench.model.tokenizer().fingerprint()},
+                {"score", prepared.score.text},
+                {"compute_type", prepared.settings.compute.dtype},
+                {"chat", optionalJson(task.spec.chat)},
+                {"bos", task.spec.bos},
+                {"items", {{"search", splits.search}, {"select", splits.select}}},
+                {"item_hashes", {{"search", *searched}, {"select", *selected}}}};
+}
+
 exporters::Profile makeProfile(const PreparedSearch& prepared, const search::CandidateRecord& winner,
                                std::int64_t runId, const json& provenance) {
     exporters::Profile profile;
@@ -294,23 +316,16 @@ Result<StudyOutcome> SearchSitting::finish(const search::SearchOutcome& outcome,
     result["warnings"] = m_warnings;
     result["guardrail"] = std::move(guardrail);
     result["heldout"] = heldoutJson(m_prepared, baseline, best, comparison);
+    auto searchedOn = ownOverlapJson(m_prepared.splits, m_prepared.bench.task);
+    if (!searchedOn) return fail(searchedOn.error());
+    result["heldout"]["best"]["searched_on"] = std::move(*searchedOn);
     if (m_front.is_array()) result["front"] = m_front;
-    const json provenance = {{"seed", m_prepared.settings.search.seed},
-                             {"data_set", m_prepared.bench.task.info().name},
-                             {"data_set_hash", m_prepared.bench.task.info().hash},
-                             {"item_seed", m_prepared.bench.task.spec.seedOfItems()},
-                             {"template_hash", m_prepared.bench.task.info().templateHash},
-                             {"tokenizer", m_prepared.bench.model.tokenizer().fingerprint()},
-                             {"score", m_prepared.score.text},
-                             {"fitness", winner.record.evaluation.fitness},
-                             {"select_fitness", winner.selectFitness},
-                             {"compute_type", m_prepared.settings.compute.dtype},
-                             {"chat", optionalJson(m_prepared.bench.task.spec.chat)},
-                             {"bos", m_prepared.bench.task.spec.bos},
-                             {"items", {{"search", m_prepared.splits.search}, {"select", m_prepared.splits.select}}},
-                             {"heldout", result["heldout"]},
-                             {"guardrail", result["guardrail"]}};
-    const exporters::Profile profile = makeProfile(m_prepared, winner.record, m_runId, provenance);
+    auto provenance = provenanceOf(m_prepared);
+    if (!provenance) return fail(provenance.error());
+    for (const char* key : {"heldout", "guardrail"}) (*provenance)[key] = result[key];
+    (*provenance)["fitness"] = winner.record.evaluation.fitness;
+    (*provenance)["select_fitness"] = winner.selectFitness;
+    const exporters::Profile profile = makeProfile(m_prepared, winner.record, m_runId, *provenance);
     const std::string profileText = exporters::toJson(profile);
     if (auto saved = m_store.saveProfile(m_runId, profileText); !saved) return fail(saved.error());
     result["profile"] = json::parse(profileText);

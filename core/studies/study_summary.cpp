@@ -11,6 +11,7 @@
 #include "core/analysis/profile_spread.h"
 #include "core/analysis/statistics.h"
 #include "core/studies/json_rows.h"
+#include "core/studies/report_html.h"
 #include "core/studies/run_parts.h"
 
 namespace lpes::studies {
@@ -197,6 +198,20 @@ json searchJson(const StudyView& study, const StudyPart& part) {
     return row;
 }
 
+/// What the search says that saw the most of its report items; null where none saw any.
+json searchedOnJson(const StudyView& study) {
+    json most;
+    double items = 0.0;
+    for (const StudySearch& search : study.searches) {
+        const json best = memberOf(memberOf(search.result, "heldout"), "best");
+        const json said = memberOf(best, "searched_on"), seen = memberOf(said, "searched_items");
+        if (!seen.is_number() || seen.get<double>() <= items) continue;
+        items = seen.get<double>();
+        most = said;
+    }
+    return most;
+}
+
 }  // namespace
 
 Result<StudyView> viewOfStudy(store::StoreReader& store, std::int64_t runId, const StudySettings& settings) {
@@ -259,6 +274,7 @@ json studySummary(const StudyView& study) {
             {"spread", all.empty() ? json(nullptr) : spreadJson(all)},
             {"profiles", std::move(profiles)},
             {"shared_items", sharedItemsJson(study)},
+            {"searched_on", searchedOnJson(study)},
             {"searches", std::move(searches)}};
 }
 

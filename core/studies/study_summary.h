@@ -51,15 +51,16 @@ struct StudyView {
 /// "nll_low", "nll_high", "p_value", "p_holm", "better", "verdict"}…], "pairs": [{"a", "b", "nll_difference" (b − a),
 /// "nll_low", "nll_high", "p_value", "p_holm"}…], "spread": {"searches", "mean_accuracy", "accuracy_sd", "answer_nll",
 /// "nll_sd"}, "profiles": [{"level", "searches", "mean", "stddev", "low", "high", "mean_abs_difference",
-/// "mean_correlation"}…], "shared_items", "searches": [{"label", "level", "run_id", "state", "error", "seed",
-/// "evaluations", "prompts", "seconds", "fitness", "mean_accuracy", "gap", "answer_nll", "scales"}…]}.
+/// "mean_correlation"}…], "shared_items", "searched_on", "searches": [{"label", "level", "run_id", "state", "error",
+/// "seed", "evaluations", "prompts", "seconds", "fitness", "mean_accuracy", "gap", "answer_nll", "scales"}…]}.
 ///
 /// Tests are paired bootstraps on each item's mean answer NLL over positions, of held-out items that all searches
 /// share; p_holm is Holm's adjustment over the levels, or over the pairs. Standard deviations are over the searches of
 /// a level (of the whole study under "spread"), null for a single one. "profiles" are levels of several searches; where
 /// each search is a level of its own (resample, seeds) one entry "all" holds all of them. "shared_items": of a resample
-/// study the mean share of search items that two searches have in common, else null. What has not finished is in
-/// "searches" with its state alone.
+/// study the mean share of search items that two searches have in common, else null. "searched_on": null, or
+/// ownOverlapJson of the search that saw the most of its report items. What has not finished is in "searches" with its
+/// state alone.
 [[nodiscard]] Result<nlohmann::json> studySummary(store::StoreReader& store, std::int64_t runId,
                                                   const StudySettings& settings);
 [[nodiscard]] nlohmann::json studySummary(const StudyView& study);

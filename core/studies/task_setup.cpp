@@ -167,6 +167,23 @@ std::optional<std::int64_t> PreparedTask::find(const std::string& itemId) const 
     return it == m_byId->end() ? std::nullopt : std::optional(it->second);
 }
 
+Result<std::string> PreparedTask::contentHash(const std::string& itemId) const {
+    const auto item = find(itemId);
+    if (!item) return fail(ErrorCode::Failed, fmt::format("'{}' has no item '{}'", info().name, itemId));
+    return benchmark->contentHash(*item);
+}
+
+Result<std::vector<std::string>> PreparedTask::contentHashes(std::span<const std::string> ids) const {
+    std::vector<std::string> hashes;
+    hashes.reserve(ids.size());
+    for (const std::string& id : ids) {
+        auto hash = contentHash(id);
+        if (!hash) return fail(hash.error());
+        hashes.push_back(std::move(*hash));
+    }
+    return hashes;
+}
+
 Result<int> PreparedTask::goldIndex(std::int64_t item, int position) const {
     auto index = positions[static_cast<std::size_t>(position)].goldIndex(benchmark->places(item));
     if (!index) index.error().context = "item " + benchmark->id(item);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -64,6 +65,10 @@ struct PreparedTask {
     [[nodiscard]] std::vector<std::string> ids() const;
     /// No value when there is no such item.
     [[nodiscard]] std::optional<std::int64_t> find(const std::string& itemId) const;
+    /// tasks::Benchmark::contentHash of an item by its id, and of several in their order. Failed where an id is none of
+    /// the items'.
+    [[nodiscard]] Result<std::string> contentHash(const std::string& itemId) const;
+    [[nodiscard]] Result<std::vector<std::string>> contentHashes(std::span<const std::string> ids) const;
     /// Where the evidence of an item stands at a position; Usage when the item has too few places.
     [[nodiscard]] Result<int> goldIndex(std::int64_t item, int position) const;
 

@@ -373,6 +373,15 @@ TEST(Presenters, ADamagedResultIsNoReasonToFail) {
     EXPECT_FALSE(app::factsOf(nlohmann::json::object()).groups.empty());
 }
 
+TEST(Presenters, AVerdictCountsTheItemsThatTheSearchSaw) {
+    auto result = nlohmann::json::parse(R"({"heldout": {"better": true, "nll_difference": -0.5, "p_value": 0.01,
+        "baseline": {"mean_accuracy": 0.25}, "best": {"mean_accuracy": 0.5, "items": 6, "searched_on": null}}})");
+    EXPECT_THAT(app::verdictOf(result).toStdString(), HasSubstr("better on 6 held-out items: answer NLL"));
+    result["heldout"]["best"]["searched_on"] = {{"profile", nullptr}, {"searched_items", 2}, {"items", 6}};
+    EXPECT_THAT(app::verdictOf(result).toStdString(),
+                HasSubstr("better on 6 held-out items, 2 of them seen by the search: answer NLL"));
+}
+
 TEST_F(Window, SaysWhatIsWrongAndStaysUsable) {
     openReady();
     window->openModel((folder / "no-such-model.gguf").string());

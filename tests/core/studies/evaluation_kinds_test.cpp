@@ -390,6 +390,10 @@ TEST_F(EvaluationKinds, AProfileThatWasSearchedOnTheseItemsIsToldOf) {
     EXPECT_EQ(all["searched_items"], 6) << "three to search on and three to select on";
     EXPECT_EQ(all["items"], 12);
     EXPECT_EQ(all["profile"], profile);
+    EXPECT_EQ(all["matched_by"], "content");
+    const json& provenance = searched.result["profile"]["provenance"];
+    for (const char* split : {"search", "select"})
+        EXPECT_EQ(provenance["item_hashes"][split].size(), provenance["items"][split].size());
     settings.task.limit = 10;
     EXPECT_TRUE(evaluated(settings)["searched_on"].is_object()) << "a part of the data is no other data";
     settings.task.itemSeed = 2;
@@ -406,22 +410,6 @@ TEST_F(EvaluationKinds, AProfileThatWasSearchedOnTheseItemsIsToldOf) {
     const json methods = take(studies::runComparison(comparing, *store, observer, {})).result["methods"];
     EXPECT_EQ(methods[0]["searched_on"], nullptr);
     EXPECT_TRUE(methods[1]["searched_on"].is_object());
-}
-
-TEST(EvaluationOverlap, IsNotSaidOfAProfileThatDoesNotKnow) {
-    const StudyFolder folder;
-    auto task = take(studies::prepareTask(smallSearch(folder).task, 4));
-    for (const char* provenance :
-         {"{}", R"({"items": 3})", R"({"items": {"search": "all"}})", R"({"items": {"search": [1, null]}})"}) {
-        const json profile{{"format", "lpes-profile"},
-                           {"version", 1},
-                           {"model", {{"architecture", "llama"}, {"layers", 2}, {"head_dim", 16}, {"rope_theta", 1e4}}},
-                           {"scales", {1.0, 1.5}},
-                           {"provenance", json::parse(provenance)}};
-        writeBytes(folder / "p.json", profile.dump());
-        const auto spec = take(rope::parseMethod("lpes:" + (folder / "p.json").string()));
-        EXPECT_EQ(studies::overlapJson(spec, task), nullptr) << provenance;
-    }
 }
 
 TEST_F(EvaluationKinds, T21_LongDocumentsAreSkippedAndCountedInsteadOfCut) {

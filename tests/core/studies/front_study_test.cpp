@@ -88,6 +88,7 @@ TEST_F(FrontStudy, EveryMembersProfileCanBeTaken) {
         const auto profile = take(studies::profileOfFront(reader, run, member["number"].get<int>()));
         EXPECT_EQ(profile.scales, member["scales"].get<std::vector<double>>());
         EXPECT_EQ(profile.provenance["front"]["of"], front.size());
+        EXPECT_EQ(profile.provenance["item_hashes"], outcome.result["profile"]["provenance"]["item_hashes"]);
         // What is written can be read: the curve decodes to the scales.
         const auto loaded = exporters::profileFromJson(exporters::toJson(profile), "picked");
         ASSERT_TRUE(loaded) << loaded.error().text();

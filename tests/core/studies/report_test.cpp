@@ -202,6 +202,17 @@ TEST_F(ReportTest, AProfileThatWasSearchedOnTheItemsIsMarkedAtTheTop) {
     EXPECT_LT(html.find("NOT HELD OUT"), html.find("Accuracy by position"));
 }
 
+TEST_F(ReportTest, ASearchWhoseDataHoldItsItemsTwiceSaysSoInsteadOfHeldOut) {
+    json heldout{{"baseline", json::object()}, {"best", {{"searched_on", nullptr}}}};
+    EXPECT_THAT(pageOf("search", {{"heldout", heldout}}), HasSubstr("no candidate saw them"));
+    heldout["best"]["searched_on"] = {
+        {"profile", nullptr}, {"searched_items", 2}, {"items", 6}, {"matched_by", "content"}};
+    const std::string html = pageOf("search", {{"heldout", heldout}});
+    EXPECT_THAT(html,
+                HasSubstr("<p class=\"warning\">NOT HELD OUT: the data hold items more than once, and 2 of the 6"));
+    EXPECT_THAT(html, Not(HasSubstr("no candidate saw them")));
+}
+
 TEST_F(ReportTest, ADamagedResultStillGivesAPage) {
     for (const char* text : {"[]", "3", "{\"methods\": 5}", "{\"methods\": [1, null]}", "{\"positions\": [7]}",
                              "{\"heldout\": {\"baseline\": 1}}", "{\"bias\": [], \"notes\": {}, \"groups\": 3}",

@@ -15,6 +15,7 @@
 #include "core/studies/slope_evaluator.h"
 #include "core/studies/suite_study.h"
 #include "tests/core/studies/studies_testing.h"
+#include "tests/core/studies/task_files.h"
 
 namespace lpes::test {
 namespace {
@@ -275,6 +276,17 @@ TEST_F(SearchSeries, PlotsAndReportShowItsLevelsAlsoUnderWay) {
     const std::string html = take(studies::reportHtml(reader, run, {}));
     for (const char* part : {"Held-out items", "Against each other", "genetic", "random, seed 8", "Holm"})
         EXPECT_THAT(html, HasSubstr(part));
+}
+
+TEST_F(SearchSeries, SaysWhereTheDataHoldTheirItemsTwice) {
+    set(StudyKind::Seeds, {}, 2);
+    EXPECT_EQ(run().result["searched_on"], nullptr);
+    settings.search.task = ownTask(folder / "same.jsonl", std::vector<json>(12, bakery()));
+    const auto outcome = run();
+    EXPECT_EQ(outcome.result["searched_on"]["searched_items"], 6);
+    const auto row = take(store->reader().run(outcome.runId));
+    EXPECT_THAT(take(studies::reportHtml(store->reader(), row, {})),
+                HasSubstr("NOT HELD OUT: the data hold items more than once, and 6 of the 6"));
 }
 
 /// Prompts of a search's candidates and descents, out of what they left in the data base.
