@@ -94,11 +94,14 @@ QString comparisonOf(const json& result) {
     if (!result.is_object() || lowestLoss(result).is_null()) return {};
     const json& methods = result["methods"];
     QStringList better;
+    bool tested = false;
     for (const json& method : methods) {
+        tested = tested || std::isfinite(numberAt(method, "p_value_vs_first"));
         const auto told = method.find("better_than_first");
         if (told != method.end() && *told == true) better << shortSpelling(text(method.value("method", "")));
     }
     const QString first = shortSpelling(text(methods.front().value("method", "")));
+    if (!tested) return QStringLiteral("too few items for a verdict");
     if (better.isEmpty()) return QStringLiteral("no method is better than %1").arg(first);
     return QStringLiteral("better than %1: %2").arg(first, better.join(QStringLiteral(", ")));
 }
@@ -155,19 +158,23 @@ QString verdictOf(const json& result) {
     const double before = numberAt(baseline, "mean_accuracy"), after = numberAt(best, "mean_accuracy");
     const double difference = numberAt(heldout, "nll_difference"), p = numberAt(heldout, "p_value");
     const double items = numberAt(best, "items");
-    if (!std::isfinite(difference) || !std::isfinite(p) || !std::isfinite(items)) return {};
+    if (!std::isfinite(difference) || !std::isfinite(items)) return {};
+    const bool tested = std::isfinite(p);
     const json searched = memberOf(best, "searched_on");
     const QString seen =
         searched.is_object()
             ? QStringLiteral(", %1 of them seen by the search").arg(numberAt(searched, "searched_items"))
             : QString();
     // A difference below zero means that the loss fell, which is the better side.
-    return QStringLiteral("%1 on %2 held-out items%8: answer NLL %3%4 (p = %5), mean accuracy %6 → %7")
-        .arg(isBetter(result) ? QStringLiteral("better") : QStringLiteral("no clear gain"))
+    return QStringLiteral("%1 on %2 held-out items%8: answer NLL %3%4 (%5), mean accuracy %6 → %7")
+        .arg(!tested            ? QStringLiteral("no verdict")
+             : isBetter(result) ? QStringLiteral("better")
+                                : QStringLiteral("no clear gain"))
         .arg(static_cast<int>(items))
         .arg(difference > 0 ? QStringLiteral("+") : QStringLiteral("−"))
         .arg(fixed(std::abs(difference)))
-        .arg(p < 0.001 ? QString::number(p, 'g', 1) : fixed(p))
+        .arg(!tested ? QStringLiteral("too few for a test")
+                     : QStringLiteral("p = ") + (p < 0.001 ? QString::number(p, 'g', 1) : fixed(p)))
         .arg(fixed(before), fixed(after), seen);
 }
 

@@ -108,14 +108,17 @@ void addBench(CLI::App& app, Action& action) {
         app.add_subcommand("bench", "Latency, tokens/s and memory of prefill and decoding by method and length");
     auto state = std::make_shared<Bench>(*verb);
     addComputeOptions(state->flags, state->settings.compute);
-    state->flags.add("--methods", "LIST", "Methods joined by ';'; ratios are to the first [baseline]",
+    state->flags.add("--methods", "LIST",
+                     "Methods joined by ';'; ratios are to the first, and beside published ones to LPES [baseline]",
                      toMethods(state->settings.methods));
     state->flags.add("--lengths", "LIST", "Prompt tokens, separated by commas [512,2048]",
                      toLengths(state->settings.lengths));
     state->flags.add("--new-tokens", "N", "Tokens decoded after each prompt [32]",
                      toNumber<int>(state->settings.newTokens, 1, 4096));
-    state->flags.add("--seconds", "S", "How long to measure each method at each length; at least three rounds [3]",
-                     toNumber<double>(state->settings.seconds, 0.001, 86400.0));
+    state->flags.add(
+        "--seconds", "S",
+        "How long to measure each method at each length; at least three rounds, and six have intervals [3]",
+        toNumber<double>(state->settings.seconds, 0.001, 86400.0));
     state->flags.add("--seed", "N", "Of the prompts' random ids and the intervals [1]",
                      toNumber<std::uint64_t>(state->settings.seed));
     addJsonOption(*verb, state->output);

@@ -1,7 +1,12 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
+
 #include "app/cli/output.h"
 #include "app/cli/result_text.h"
+#include "core/analysis/statistics.h"
+#include "core/analysis/verdict.h"
 
 namespace lpes::cli {
 
@@ -13,29 +18,74 @@ std::string bytesOf(const json& value) {
     return value.is_number() ? formatBytes(value.get<std::int64_t>()) : "–";
 }
 
-/// "1.45 (1.43 – 1.47)".
+/// "1.45 (1.43 – 1.47)"; without an interval the ratio alone.
 std::string ratioText(const json& ratio) {
     if (!ratio.is_object()) return "–";
+    if (!ratio.at("low").is_number()) return formatNumber(ratio.at("ratio"), 3);
     return fmt::format("{} ({} – {})", formatNumber(ratio.at("ratio"), 3), formatNumber(ratio.at("low"), 3),
                        formatNumber(ratio.at("high"), 3));
 }
 
+/// Is there a ratio of few pairs, which therefore has no interval? The pairs of a method with itself need none.
+bool fewPairs(const json& ratio) {
+    return ratio.is_object() && !ratio.at("low").is_number() &&
+           ratio.at("pairs").get<std::size_t>() < analysis::kFewestPairs;
+}
+
 /// One column per position.
 std::string accuracyTable(const json& methods) {
-    std::vector<std::string> header{"method"};
+    std::vector<std::string> header{"accuracy [95 %]"};
     for (const json& position : methods.front().at("positions")) header.push_back(position.at("position"));
-    header.insert(header.end(), {"mean", "gap", "answer NLL", "p"});
+    header.insert(header.end(), {"mean", "gap"});
     Table table(header);
     for (const json& method : methods) {
         std::vector<std::string> row{method.at("method")};
-        for (const json& position : method.at("positions")) row.push_back(formatNumber(position.at("accuracy"), 3));
-        row.push_back(formatNumber(method.at("mean_accuracy"), 3));
-        row.push_back(formatNumber(method.at("gap"), 3));
-        row.push_back(formatNumber(method.at("mean_answer_nll"), 3));
-        row.push_back(formatNumber(method.at("p_value_vs_first"), 4));
+        for (const json& position : method.at("positions"))
+            row.push_back(formatEstimate(position.at("accuracy"), position.at("ci_low"), position.at("ci_high"), 2));
+        const json& interval = method.at("mean_accuracy_interval");
+        row.push_back(formatEstimate(method.at("mean_accuracy"), interval.at("low"), interval.at("high"), 2));
+        row.push_back(formatNumber(method.at("gap"), 2));
         table.add(row);
     }
-    return table.text();
+    return table.text(kTableColumns);
+}
+
+std::string byPosition(const json& pValues) {
+    std::string out;
+    for (const json& p : pValues) {
+        if (p.is_number()) out += (out.empty() ? "" : " ") + fmt::format("{:.2g}", p.get<double>());
+    }
+    return out.empty() ? "–" : out;
+}
+
+std::string testFootnote(const json& methods) {
+    if (methods.back().at("items") < analysis::kFewestItems) return fewItemsNote();
+    const std::size_t tests = methods.size() - 1;
+    return "p: paired bootstraps over items; McNemar's exact test by position, for information.\n" +
+           (tests == 1
+                ? std::string("   McNemar's p values are adjusted by Holm's method over positions.\n")
+                : fmt::format("   Adjusted by Holm's method over {} methods, McNemar's over methods and positions; "
+                              "--json has the raw ones too.\n",
+                              tests));
+}
+
+/// Paired tests against the first method.
+std::string testTable(const json& methods) {
+    Table table(
+        {"against the first", "answer NLL", "NLL difference [95 %]", "p", "score difference [95 %]", "p", "McNemar p"});
+    for (const json& method : methods) {
+        std::vector<std::string> row{method.at("method"), formatNumber(method.at("mean_answer_nll"), 3)};
+        if (method.contains("nll_difference")) {
+            const json &nll = method.at("nll_difference"), &score = method.at("score_difference");
+            row.push_back(formatEstimate(nll.at("mean"), nll.at("low"), nll.at("high"), 3));
+            row.push_back(formatP(method.at("p_holm")));
+            row.push_back(formatEstimate(score.at("mean"), score.at("low"), score.at("high"), 2));
+            row.push_back(formatP(score.at("p_holm")));
+            row.push_back(byPosition(method.at("mcnemar_holm")));
+        }
+        table.add(std::move(row));
+    }
+    return table.text(kTableColumns) + (methods.size() > 1 ? testFootnote(methods) : "");
 }
 
 std::string costTable(const json& methods) {
@@ -45,7 +95,10 @@ std::string costTable(const json& methods) {
                    formatNumber(method.at("tokens_per_second"), 0), bytesOf(method.at("peak_bytes")),
                    method.at("passes").dump(), method.at("attentions_per_layer").dump()});
     }
-    return table.text();
+    const bool few =
+        std::ranges::any_of(methods, [](const json& method) { return fewPairs(method.at("latency_vs_first")); });
+    return table.text() +
+           (few ? fmt::format("No interval of a time below {} pairs of passes\n", analysis::kFewestPairs) : "");
 }
 
 }  // namespace
@@ -56,7 +109,7 @@ std::string compareText(const json& result) {
     const json& methods = result.at("methods");
     out += fmt::format(", {} items of {}, {}\n\n", result.at("items").dump(), result.value("data", ""),
                        result.value("model", ""));
-    out += accuracyTable(methods) + "\n" + costTable(methods) + "\n";
+    out += accuracyTable(methods) + "\n" + testTable(methods) + "\n" + costTable(methods) + "\n";
     for (const json& method : methods) {
         if (method.contains("verdict"))
             out += fmt::format("{}: {}\n", method.value("method", ""), method.value("verdict", ""));
@@ -74,16 +127,27 @@ std::string compareText(const json& result) {
 }
 
 std::string benchText(const json& result) {
-    Table table({"method", "tokens", "prefill s", "tokens/s", "prefill / first (95 %)", "decode tokens/s",
-                 "decode / first (95 %)", "published", "peak memory", "cache"});
+    Table times({"method", "tokens", "prefill s", "tokens/s", "decode tokens/s", "peak memory", "cache"});
+    Table ratios({"method", "tokens", "prefill / first (95 %)", "decode / first (95 %)", "both / LPES (95 %)",
+                  "published / LPES"});
+    bool few = false, beside = false, published = false;
     for (const json& row : result.at("rows")) {
-        table.add({row.at("method"), row.at("length").dump(), formatNumber(row.at("prefill_seconds"), 4),
-                   formatNumber(row.at("prefill_tokens_per_second"), 0), ratioText(row.at("prefill_ratio")),
-                   formatNumber(row.at("decode_tokens_per_second"), 1), ratioText(row.at("decode_ratio")),
-                   formatNumber(row.at("published_ratio"), 2), bytesOf(row.at("peak_bytes")),
+        times.add({row.at("method"), row.at("length").dump(), formatNumber(row.at("prefill_seconds"), 4),
+                   formatNumber(row.at("prefill_tokens_per_second"), 0),
+                   formatNumber(row.at("decode_tokens_per_second"), 1), bytesOf(row.at("peak_bytes")),
                    bytesOf(row.at("cache_bytes"))});
+        ratios.add({row.at("method"), row.at("length").dump(), ratioText(row.at("prefill_ratio")),
+                    ratioText(row.at("decode_ratio")), ratioText(row.at("ratio_to_lpes")),
+                    formatNumber(row.at("published_ratio"), 2)});
+        few = few || fewPairs(row.at("prefill_ratio"));
+        beside = beside || row.at("ratio_to_lpes").is_object();
+        published = published || row.at("published_ratio").is_number();
     }
-    std::string out = table.text() + "\n";
+    std::string out = times.text() + "\n" + ratios.text() + "\n";
+    if (few) out += fmt::format("No interval below {} rounds; --seconds asks for more\n", analysis::kFewestPairs);
+    if (published && !beside)
+        out +=
+            "The published ratios are to LPES: with lpes:FILE or uniform:S among the methods ours stand beside them\n";
     for (const json& one : result.at("skipped")) {
         out += fmt::format("{} at {} tokens is left out: its context is {} tokens\n", one.value("method", ""),
                            one.at("length").dump(), one.at("context").dump());

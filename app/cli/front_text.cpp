@@ -21,8 +21,9 @@ std::string frontText(const json& result) {
     for (const std::string& name : names) {
         if (name != "short") header.push_back("held out: " + name);
     }
-    for (const char* column : {"NLL against baseline", "p", ""}) header.emplace_back(column);
+    for (const char* column : {"NLL against baseline [95 %]", "p, Holm", ""}) header.emplace_back(column);
     Table table(header);
+    bool asked = false, tested = false;
     for (const json& member : front) {
         std::vector<std::string> cells{member.at("number").dump()};
         for (const std::string& name : names) {
@@ -31,17 +32,22 @@ std::string frontText(const json& result) {
         }
         cells.push_back(formatNumber(member.at("fitness"), 4));
         const json heldout = member.value("heldout", json());
-        const bool asked = heldout.is_object();
+        const bool known = heldout.is_object();
         for (const std::string& name : names) {
-            if (name != "short") cells.push_back(asked ? formatNumber(heldout.at("objectives").at(name), 4) : "–");
+            if (name != "short") cells.push_back(known ? formatNumber(heldout.at("objectives").at(name), 4) : "–");
         }
-        cells.push_back(asked ? formatNumber(heldout.at("nll_difference"), 3) : "–");
-        cells.push_back(asked ? formatNumber(heldout.at("p_value"), 4) : "–");
+        cells.push_back(known ? formatEstimate(heldout.at("nll_difference"), heldout.at("nll_difference_low"),
+                                               heldout.at("nll_difference_high"), 3)
+                              : "–");
+        cells.push_back(formatP(known ? heldout.at("p_holm") : json()));
+        asked = asked || known;
+        tested = tested || (known && heldout.at("p_holm").is_number());
         cells.emplace_back(member.value("picked", false) ? "picked" : "");
         table.add(std::move(cells));
     }
-    return fmt::format("\nPareto front, {} of them; objectives on the search items, best first in the first of them:\n{}",
-                       front.size(), table.text()) +
+    return fmt::format(
+               "\nPareto front, {} of them; objectives on the search items, best first in the first of them:\n{}",
+               front.size(), table.text()) +
            (result.value("state", "") == "finished"
                 ? fmt::format("Another one: lpes export run:{} --pick N --to json --out profile.json\n",
                               result.at("run_id").dump())

@@ -66,18 +66,34 @@ void Table::add(std::vector<std::string> row) {
     m_rows.push_back(std::move(row));
 }
 
-std::string Table::text() const {
+std::string Table::text(std::size_t columns) const {
     std::vector<std::size_t> widths(m_rows.front().size(), 0);
     for (const auto& row : m_rows) {
         for (std::size_t i = 0; i < widths.size() && i < row.size(); ++i)
             widths[i] = std::max(widths[i], width(row[i]));
     }
     std::string out;
+    for (std::size_t next = 1; next < widths.size() || out.empty();) {
+        std::vector<std::size_t> together{0};
+        std::size_t taken = widths.front();
+        // One column at least, however wide it is.
+        while (next < widths.size() && (together.size() == 1 || taken + 2 + widths[next] <= columns)) {
+            taken += 2 + widths[next];
+            together.push_back(next++);
+        }
+        out += (out.empty() ? "" : "\n") + block(together, widths);
+    }
+    return out;
+}
+
+std::string Table::block(const std::vector<std::size_t>& columns, const std::vector<std::size_t>& widths) const {
+    std::string out;
     for (const auto& row : m_rows) {
         std::string line;
-        for (std::size_t i = 0; i < widths.size() && i < row.size(); ++i) {
+        for (const std::size_t i : columns) {
+            if (i >= row.size()) continue;
             const std::string padding(widths[i] - width(row[i]), ' ');
-            line += (i == 0 ? "" : "  ") + (i == 0 ? row[i] + padding : padding + row[i]);
+            line += i == 0 ? row[i] + padding : "  " + padding + row[i];
         }
         line.erase(line.find_last_not_of(' ') + 1);
         out += line + "\n";
@@ -101,6 +117,20 @@ std::string formatNumber(const nlohmann::json& value, int decimals) {
     if (value.is_number_integer()) return value.dump();
     if (!value.is_number()) return "–";
     return fmt::format("{:.{}f}", value.get<double>(), decimals);
+}
+
+std::string formatEstimate(const nlohmann::json& value, const nlohmann::json& low, const nlohmann::json& high,
+                           int decimals) {
+    const std::string text = formatNumber(value, decimals);
+    if (!low.is_number() || !high.is_number()) return text;
+    return fmt::format("{} [{}{}{}]", text, formatNumber(low, decimals), low.get<double>() < 0.0 ? " to " : "–",
+                       formatNumber(high, decimals));
+}
+
+std::string formatP(const nlohmann::json& value) {
+    if (!value.is_number()) return "–";
+    const double p = value.get<double>();
+    return p < 0.0001 ? fmt::format("{:.0e}", p) : fmt::format("{:.4f}", p);
 }
 
 }  // namespace lpes::cli

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -31,14 +32,22 @@ void printMessage(const std::string& text);
 /// For what must not be overlooked: red where standard output is a terminal.
 [[nodiscard]] std::string warningText(const std::string& text);
 
+/// What a table of many figures may take, for Table::text.
+inline constexpr std::size_t kTableColumns = 120;
+
 /// Columns of text, the first aligned left and the others right, two spaces between them.
 class Table {
   public:
     explicit Table(std::vector<std::string> header);
     void add(std::vector<std::string> row);
-    [[nodiscard]] std::string text() const;
+    [[nodiscard]] std::string text() const { return text(std::string::npos); }
+    /// What is wider than `columns` in blocks below each other, each with the first column.
+    [[nodiscard]] std::string text(std::size_t columns) const;
 
   private:
+    [[nodiscard]] std::string block(const std::vector<std::size_t>& columns,
+                                    const std::vector<std::size_t>& widths) const;
+
     std::vector<std::vector<std::string>> m_rows;
 };
 
@@ -46,5 +55,10 @@ class Table {
 [[nodiscard]] std::string formatBytes(std::int64_t bytes);
 /// Digits with a point whatever the locale; "–" for null.
 [[nodiscard]] std::string formatNumber(const nlohmann::json& value, int decimals);
+/// "0.53 [0.38–0.67]", "-0.13 [-0.17 to -0.10]"; the value alone where an end is null.
+[[nodiscard]] std::string formatEstimate(const nlohmann::json& value, const nlohmann::json& low,
+                                         const nlohmann::json& high, int decimals);
+/// A p value: four decimals, or 2e-08 where these would be none; "–" for null.
+[[nodiscard]] std::string formatP(const nlohmann::json& value);
 
 }  // namespace lpes::cli

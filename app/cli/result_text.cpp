@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/cli/output.h"
+#include "core/analysis/verdict.h"
 #include "core/curve/scale_groups.h"
 #include "core/studies/evaluation_summary.h"
 
@@ -112,6 +113,19 @@ std::string groupedProfile(const json& best, const json& settings) {
     return out;
 }
 
+/// Best profile less baseline on the score, and McNemar's tests, for information beside the verdict.
+std::string scoreTestText(const json& heldout) {
+    const json score = heldout.value("score_difference", json());
+    if (!score.is_object()) return {};  // of an earlier version, on another machine
+    std::string text = "Mean score, best profile less baseline: " +
+                       formatEstimate(score.at("mean"), score.at("low"), score.at("high"), 3);
+    if (!score.at("p_value").is_number()) return text + "\n";
+    std::string byPosition;
+    for (const json& p : heldout.at("mcnemar_p_by_position")) byPosition += " " + formatP(p);
+    return text + fmt::format(" (95 %), p = {}; McNemar's exact test by position, for information: p ={}\n",
+                              formatP(score.at("p_value")), byPosition);
+}
+
 std::string heldoutText(const json& heldout) {
     std::string out = "\nHeld-out items, baseline:\n" + positionsTable(heldout.at("baseline").at("positions"));
     out += "\nHeld-out items, best profile:\n" + positionsTable(heldout.at("best").at("positions"));
@@ -119,9 +133,9 @@ std::string heldoutText(const json& heldout) {
         if (const std::string bias = biasText(heldout.at(side).value("bias", json())); !bias.empty())
             out += name + bias;
     }
-    out += skippedNote(heldout.at("best"));
+    out += skippedNote(heldout.at("best")) + scoreTestText(heldout);
     out += searchedOnText(heldout.at("best").value("searched_on", json()));
-    return out + "\nVerdict: " + heldout.value("verdict", "p = " + formatNumber(heldout.at("p_value"), 4)) + "\n";
+    return out + "\nVerdict: " + heldout.value("verdict", "") + "\n";
 }
 
 }  // namespace
@@ -143,6 +157,12 @@ std::string guardrailText(const json& guardrail) {
     return fmt::format("Guardrail {}: {}. Perplexity {} → {}{}\n", guardrail.value("light", ""),
                        guardrail.value("reason", ""), formatNumber(perplexity.at("baseline"), 3),
                        formatNumber(perplexity.at("method"), 3), exams);
+}
+
+std::string fewItemsNote() {
+    return fmt::format(
+        "–: no p value below {} items, because a test of so few finds significance where there is none\n",
+        analysis::kFewestItems);
 }
 
 std::string searchedOnText(const json& searched) {

@@ -15,8 +15,7 @@ std::string withSd(const json& row, const char* mean, const char* sd, int decima
 }
 
 std::string interval(const json& row) {
-    return fmt::format("{} ({} – {})", formatNumber(row.at("nll_difference"), 4), formatNumber(row.at("nll_low"), 4),
-                       formatNumber(row.at("nll_high"), 4));
+    return formatEstimate(row.at("nll_difference"), row.at("nll_low"), row.at("nll_high"), 4);
 }
 
 std::string levelsTable(const json& result) {
@@ -28,9 +27,10 @@ std::string levelsTable(const json& result) {
     for (const json& level : result.at("levels")) {
         table.add({level.at("level"), level.at("searches").dump(), withSd(level, "mean_accuracy", "accuracy_sd", 3),
                    formatNumber(level.at("gap"), 3), withSd(level, "answer_nll", "nll_sd", 4), interval(level),
-                   formatNumber(level.at("p_value"), 4), formatNumber(level.at("p_holm"), 4)});
+                   formatP(level.at("p_value")), formatP(level.at("p_holm"))});
     }
-    return table.text();
+    const bool tested = result.at("levels").back().at("p_value").is_number();
+    return table.text() + (tested ? "" : fewItemsNote());
 }
 
 std::string pairsTable(const json& pairs) {
@@ -38,7 +38,7 @@ std::string pairsTable(const json& pairs) {
     Table table({"against each other", "answer NLL, second − first (95 %)", "p", "p, Holm"});
     for (const json& pair : pairs) {
         table.add({fmt::format("{} / {}", pair.at("a").get<std::string>(), pair.at("b").get<std::string>()),
-                   interval(pair), formatNumber(pair.at("p_value"), 4), formatNumber(pair.at("p_holm"), 4)});
+                   interval(pair), formatP(pair.at("p_value")), formatP(pair.at("p_holm"))});
     }
     return "\n" + table.text();
 }

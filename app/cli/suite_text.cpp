@@ -9,22 +9,28 @@ namespace {
 
 using nlohmann::json;
 
-/// Methods by benchmarks: mean accuracy in percent, as papers print it.
+/// Methods by benchmarks: mean accuracy in percent, as papers print it, with its interval.
 std::string meansTable(const json& table) {
-    std::vector<std::string> header{"mean accuracy, %"};
+    std::vector<std::string> header{"mean accuracy, % [95 %]"};
     for (const json& label : table.at("benchmarks")) header.push_back(label);
     header.emplace_back("average");
     Table out(header);
     const auto percent = [](const json& value) {
-        return value.is_number() ? formatNumber(100.0 * value.get<double>(), 1) : std::string("–");
+        return value.is_number() ? json(100.0 * value.get<double>()) : json();
+    };
+    const auto cell = [&](const json& value, const json& interval) {
+        const bool known = interval.is_object();
+        return formatEstimate(percent(value), known ? percent(interval.at("low")) : json(),
+                              known ? percent(interval.at("high")) : json(), 1);
     };
     for (const json& row : table.at("rows")) {
         std::vector<std::string> cells{row.at("method")};
-        for (const json& value : row.at("mean_accuracy")) cells.push_back(percent(value));
-        cells.push_back(percent(row.at("average")));
+        const json &means = row.at("mean_accuracy"), &intervals = row.at("intervals");
+        for (std::size_t i = 0; i < means.size(); ++i) cells.push_back(cell(means[i], intervals[i]));
+        cells.push_back(cell(row.at("average"), row.at("average_interval")));
         out.add(std::move(cells));
     }
-    return out.text();
+    return out.text(kTableColumns);
 }
 
 }  // namespace

@@ -138,7 +138,11 @@ struct MethodsPlot {
         double gap = kUnknown;                            ///< best minus worst position
         double answerNll = kUnknown;                      ///< nats per token, mean over positions
         Estimate nllDifference;                           ///< to the first method; NaN for the first
-        double pValue = kUnknown;                         ///< of that difference
+        double pValue = kUnknown;                         ///< of that difference; unknown below 10 items
+        double pHolm = kUnknown;                          ///< the same adjusted over the methods, by Holm's method
+        Estimate scoreDifference;                         ///< mean score, to the first method; NaN for the first
+        double scoreHolm = kUnknown;                      ///< p of that difference, adjusted
+        std::vector<double> mcnemarHolm;                  ///< [positions] of McNemar's exact tests, adjusted; or empty
         Estimate timeRatio;                               ///< to the first method; NaN for the first
         double tokensPerSecond = kUnknown;                ///< read, not decoded
         double peakBytes = kUnknown;                      ///< beside the loaded weights

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <limits>
 
 #include "core/analysis/items_by_id.h"
 #include "core/analysis/verdict.h"
@@ -16,11 +18,27 @@ double meanOf(const ItemByPosition& item, double ItemOutcome::*value) {
     return sum / static_cast<double>(item.size());
 }
 
-/// Wilson's for proportions, a bootstrap (of a fixed seed, so that a report can be made again) for graded scores.
+/// Wilson's for proportions, for graded scores a bootstrap (of a fixed seed, so that a report can be made again).
 Interval scoreInterval(std::span<const double> scores, bool graded) {
     graded = graded || std::ranges::any_of(scores, [](double score) { return score != 0.0 && score != 1.0; });
-    if (graded) return bootstrapMeanInterval(scores, 1);
+    if (graded) return boundedMeanInterval(scores, 1);
     return wilsonInterval(std::ranges::count(scores, 1.0), static_cast<std::int64_t>(scores.size()));
+}
+
+void conclude(Comparison& comparison, std::size_t tests) {
+    comparison.better =
+        comparison.nll.meanDifference < 0.0 && comparison.nllHolm && *comparison.nllHolm < kSignificance;
+    comparison.verdict = verdictSentence(comparison.nll, comparison.nllHolm, comparison.baselineNll,
+                                         comparison.otherNll, comparison.items, comparison.reference, tests);
+}
+
+/// A test that could not be made counts as one all the same.
+std::vector<std::optional<double>> holmOf(const std::vector<std::optional<double>>& pValues) {
+    std::vector<double> known;
+    for (const auto& p : pValues) known.push_back(p.value_or(std::numeric_limits<double>::quiet_NaN()));
+    std::vector<std::optional<double>> adjusted;
+    for (const double p : holmAdjusted(known)) adjusted.push_back(std::isfinite(p) ? std::optional(p) : std::nullopt);
+    return adjusted;
 }
 
 }  // namespace
@@ -102,16 +120,49 @@ Comparison compareOutcomes(std::span<const ItemOutcome> baseline, std::span<cons
     }
 
     Comparison comparison;
+    comparison.items = static_cast<std::int64_t>(baselineNll.size());
+    comparison.baselineNll = mean(baselineNll);
+    comparison.otherNll = mean(otherNll);
+    comparison.reference = reference;
     comparison.nll = pairedBootstrap(baselineNll, otherNll, seed);
     comparison.score = pairedBootstrap(baselineScore, otherScore, seed);
-    for (std::size_t p = 0; p < positions; ++p) {
-        comparison.mcnemarByPosition.push_back(mcnemarExact(onlyBaseline[p], onlyOther[p]));
+    if (!comparison.score.interval && comparison.items > 0) {
+        const std::vector<double> same(baselineScore.size(), comparison.score.meanDifference);
+        comparison.score.interval = boundedMeanInterval(same, seed, {-1.0, 1.0});
     }
-    const auto compared = static_cast<std::int64_t>(baselineNll.size());
-    comparison.better =
-        comparison.nll.meanDifference < 0.0 && comparison.nll.pValue < kSignificance && compared >= kFewestItems;
-    comparison.verdict = verdictSentence(comparison.nll, mean(baselineNll), mean(otherNll), compared, reference);
+    const bool enough = comparison.items >= kFewestItems;
+    if (!enough) comparison.nll.pValue = comparison.score.pValue = std::nullopt;
+    for (std::size_t p = 0; p < positions; ++p) {
+        comparison.mcnemarByPosition.push_back(enough ? std::optional(mcnemarExact(onlyBaseline[p], onlyOther[p]))
+                                                      : std::nullopt);
+    }
+    comparison.nllHolm = comparison.nll.pValue;
+    comparison.scoreHolm = comparison.score.pValue;
+    comparison.mcnemarHolm = comparison.mcnemarByPosition;
+    conclude(comparison, 1);
     return comparison;
+}
+
+void adjustTogether(std::span<Comparison> comparisons) {
+    std::vector<std::optional<double>> nll, score, mcnemar;
+    for (const Comparison& one : comparisons) {
+        nll.push_back(one.nll.pValue);
+        score.push_back(one.score.pValue);
+        mcnemar.insert(mcnemar.end(), one.mcnemarByPosition.begin(), one.mcnemarByPosition.end());
+    }
+    nll = holmOf(nll);
+    score = holmOf(score);
+    mcnemar = holmOf(mcnemar);
+    auto next = mcnemar.begin();
+    for (std::size_t i = 0; i < comparisons.size(); ++i) {
+        Comparison& one = comparisons[i];
+        one.nllHolm = nll[i];
+        one.scoreHolm = score[i];
+        const auto count = static_cast<std::ptrdiff_t>(one.mcnemarByPosition.size());
+        one.mcnemarHolm.assign(next, next + count);
+        next += count;
+        conclude(one, comparisons.size());
+    }
 }
 
 Interval meanAccuracyInterval(std::span<const ItemOutcome> outcomes, int numPositions, std::uint64_t seed) {
@@ -120,7 +171,7 @@ Interval meanAccuracyInterval(std::span<const ItemOutcome> outcomes, int numPosi
         if (!isComplete(item, numPositions)) continue;
         shares.push_back(meanOf(item, &ItemOutcome::score));
     }
-    return bootstrapMeanInterval(shares, seed);
+    return boundedMeanInterval(shares, seed);
 }
 
 }  // namespace lpes::analysis

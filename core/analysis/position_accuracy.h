@@ -38,7 +38,7 @@ struct PositionResult {
     std::int64_t n = 0;
     std::int64_t correct = 0;
     double accuracy = 0.0;             ///< mean score
-    double ciLow = 0.0, ciHigh = 1.0;  ///< 95 %: Wilson's where every score is 0 or 1, else a percentile bootstrap
+    double ciLow = 0.0, ciHigh = 1.0;  ///< 95 %: Wilson's where every score is 0 or 1, else boundedMeanInterval
     double answerNll = 0.0;
 };
 
@@ -58,20 +58,33 @@ struct AccuracyByPosition {
 
 /// Baseline against another on the same items: paired bootstrap on each item's mean answer NLL over positions (lower is
 /// better; meanDifference = other − baseline), and an exact McNemar test per position for information (methods.md §2).
+/// No test has a p value below kFewestItems items.
 struct Comparison {
+    std::int64_t items = 0;  ///< that both sides have scored at every position
     PairedBootstrap nll;
-    PairedBootstrap score;  ///< of each item's mean score over positions (higher is better)
-    std::vector<double> mcnemarByPosition;
-    bool better = false;  ///< nll difference below 0 with p < 0.05
+    PairedBootstrap score;  ///< of each item's mean score over positions (higher is better); the interval is there with
+                            ///< equal differences too, because scores are bounded (boundedMeanInterval)
+    std::vector<std::optional<double>> mcnemarByPosition;
+    /// Holm's adjustment over the comparisons of adjustTogether; before it the test's own p value. McNemar's tests are
+    /// adjusted over comparisons and positions.
+    std::optional<double> nllHolm, scoreHolm;
+    std::vector<std::optional<double>> mcnemarHolm;
+    bool better = false;  ///< nll difference below 0 with nllHolm < 0.05
     std::string verdict;  ///< one sentence in words, with the figures
+
+    double baselineNll = 0.0, otherNll = 0.0;  ///< means
+    std::string reference;                     ///< the baseline's name in the verdict
 };
 /// Items that either side lacks are left out.
 [[nodiscard]] Comparison compareOutcomes(std::span<const ItemOutcome> baseline, std::span<const ItemOutcome> other,
                                          int numPositions, std::uint64_t seed,
                                          std::string_view reference = "the baseline");
 
-/// 95 % percentile bootstrap of the mean accuracy: items are resampled, each with the share of its positions that is
-/// right, because the positions of one item hang together. Items that are not complete are left out.
+/// Comparisons that are read side by side: their p values by Holm's method, and better and verdict by these.
+void adjustTogether(std::span<Comparison> comparisons);
+
+/// 95 % interval of the mean accuracy (boundedMeanInterval): items are drawn, each with the mean score of its
+/// positions, because the positions of one item hang together. Items that are not complete are left out.
 [[nodiscard]] Interval meanAccuracyInterval(std::span<const ItemOutcome> outcomes, int numPositions,
                                             std::uint64_t seed);
 

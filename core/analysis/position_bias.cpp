@@ -90,8 +90,9 @@ std::string describe(const PositionBias& bias, bool graded, std::span<const std:
     }
     const auto low = std::min_element(scores.begin(), scores.end());
     const auto high = std::max_element(scores.begin(), scores.end());
-    const std::string figures = fmt::format("{} = {:.3g}, p = {:.3g}, {}, {} items", bias.test, bias.statistic,
-                                            bias.pValue, bias.exact ? "exact" : "by the χ² distribution", bias.items);
+    const std::string figures =
+        fmt::format("{} = {:.3g}, p = {:.3g}, {}, {} items", bias.test, bias.statistic, bias.pValue.value_or(1.0),
+                    bias.exact ? "exact" : "by the χ² distribution", bias.items);
     if (*high == 0.0) return fmt::format("No verdict: no answer is right at any position ({} items)", bias.items);
     if (*low == 1.0) return fmt::format("No verdict: every answer is right at every position ({} items)", bias.items);
     const char* measure = graded ? "mean score" : "accuracy";
@@ -171,7 +172,8 @@ PositionBias positionBias(std::span<const ItemOutcome> outcomes, std::span<const
     }
     const bool graded = isGraded(rows);
     testOver(rows, graded, bias);
-    bias.found = bias.items >= kFewestItems && bias.pValue < kSignificance;
+    if (bias.items < kFewestItems) bias.pValue.reset();
+    bias.found = bias.pValue && *bias.pValue < kSignificance;
     bias.verdict = describe(bias, graded, positionLabels, positions, scores);
     return bias;
 }

@@ -37,11 +37,11 @@ struct PositionBias {
     std::int64_t items = 0;  ///< complete at every position; the rest is left out
     double gap = 0.0;        ///< largest − smallest mean score over positions
     std::optional<double> sensitivityIndex, uShape, curvature;
-    std::string test;        ///< "Cochran's Q" where every score is 0 or 1, else "Friedman's χ²"
-    double statistic = 0.0;  ///< of that test over positions, on the same items
-    double pValue = 1.0;
-    bool exact = false;   ///< the p value counts every deal (cochran_q.h)
-    bool found = false;   ///< p < 0.05, on at least 10 items
+    std::string test;              ///< "Cochran's Q" where every score is 0 or 1, else "Friedman's χ²"
+    double statistic = 0.0;        ///< of that test over positions, on the same items
+    std::optional<double> pValue;  ///< none below 10 items
+    bool exact = false;            ///< the p value counts every deal (cochran_q.h)
+    bool found = false;            ///< p < 0.05, on at least 10 items
     std::string verdict;  ///< one sentence in words, with the figures; may be "No position bias found: …", and none
                           ///< where every answer is wrong or every answer is right
 };

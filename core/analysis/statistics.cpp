@@ -13,6 +13,7 @@ namespace lpes::analysis {
 namespace {
 
 constexpr double kConfidence = 0.95;
+constexpr double kRounding = 1e-12;  // of means of scores and of nats, which are of the order of 1
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 /// Linear interpolation between order statistics (Hyndman and Fan, type 7), the same as numpy's default.
@@ -46,6 +47,12 @@ bool allFinite(std::span<const double> values) {
     return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
 }
 
+/// Finite values that only rounding tells apart.
+bool allEqual(std::span<const double> values) {
+    const auto [low, high] = std::ranges::minmax(values);
+    return high - low <= kRounding * std::max({1.0, std::abs(low), std::abs(high)});
+}
+
 }  // namespace
 
 double mean(std::span<const double> values) {
@@ -75,15 +82,10 @@ PairedBootstrap pairedBootstrap(std::span<const double> a, std::span<const doubl
     std::vector<double> differences(items);
     for (std::size_t i = 0; i < items; ++i) differences[i] = b[i] - a[i];
     result.meanDifference = mean(differences);
-    result.interval = {result.meanDifference, result.meanDifference};
-    if (items < 2 || resamples < 1) return result;
-    if (!allFinite(differences)) {
-        // Comparisons with NaN are all false, which would read as the smallest p there is.
-        result.interval = {kNaN, kNaN};
-        return result;
-    }
+    // Comparisons with NaN are all false, which would read as the smallest p there is.
+    if (items < 2 || resamples < 1 || !allFinite(differences)) return result;
     const std::vector<double> means = resampledMeans(differences, seed, resamples);
-    result.interval = percentileInterval(means);
+    if (!allEqual(differences)) result.interval = percentileInterval(means);
     const auto notAbove = std::upper_bound(means.begin(), means.end(), 0.0) - means.begin();
     const auto notBelow = means.end() - std::lower_bound(means.begin(), means.end(), 0.0);
     const double fewer = static_cast<double>(std::min(notAbove, notBelow));
@@ -98,6 +100,27 @@ Interval bootstrapMeanInterval(std::span<const double> values, std::uint64_t see
         return {only, only};
     }
     return percentileInterval(resampledMeans(values, seed, resamples));
+}
+
+Interval boundedMeanInterval(std::span<const double> values, std::uint64_t seed, Interval range) {
+    if (values.empty()) return range;
+    if (!allFinite(values) || !allEqual(values)) return bootstrapMeanInterval(values, seed);
+    const double met = std::pow(1.0 - kConfidence, 1.0 / static_cast<double>(values.size()));
+    const double value = met * mean(values);
+    return {value + (1.0 - met) * range.low, value + (1.0 - met) * range.high};
+}
+
+std::optional<Interval> meanOfEstimatesInterval(std::span<const double> estimates,
+                                                std::span<const Interval> intervals) {
+    const std::size_t count = std::min(estimates.size(), intervals.size());
+    if (count == 0) return std::nullopt;
+    double below = 0.0, above = 0.0;
+    for (std::size_t i = 0; i < count; ++i) {
+        below += (estimates[i] - intervals[i].low) * (estimates[i] - intervals[i].low);
+        above += (intervals[i].high - estimates[i]) * (intervals[i].high - estimates[i]);
+    }
+    const double centre = mean(estimates.first(count)), size = static_cast<double>(count);
+    return Interval{centre - std::sqrt(below) / size, centre + std::sqrt(above) / size};
 }
 
 double mcnemarExact(std::int64_t onlyA, std::int64_t onlyB) {

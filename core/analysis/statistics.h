@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -10,23 +12,44 @@ struct Interval {
     double low = 0.0, high = 0.0;
 };
 
+/// Fewer values have no 95 % interval of their median, whatever it is made of: even from the smallest to the largest of
+/// five it is 1 − 2·0.5⁵ = 94 % (order statistics; W. R. Thompson, Annals of Mathematical Statistics 7, 1936).
+inline constexpr std::size_t kFewestPairs = 6;
+
 /// Wilson score interval of a proportion (E. B. Wilson, 1927); n = 0 gives [0, 1].
 [[nodiscard]] Interval wilsonInterval(std::int64_t successes, std::int64_t n, double confidence = 0.95);
 
 /// Two-sided paired bootstrap of mean(b) − mean(a) over items (methods.md §2): items are resampled with replacement
 /// `resamples` times; p = 2·min(share of resampled means ≤ 0, share ≥ 0), each with one added to numerator and
-/// denominator, at most 1. a and b have equal size; fewer than two items give p = 1.
+/// denominator, at most 1. a and b have equal size.
 struct PairedBootstrap {
     double meanDifference = 0.0;
-    Interval interval;  ///< percentile interval of the resampled differences, 95 %
-    double pValue = 1.0;
+    /// Percentile interval of the resampled differences, 95 %. None where all differences are equal (but for rounding):
+    /// resampling then knows of no spread.
+    std::optional<Interval> interval;
+    std::optional<double> pValue;  ///< none for fewer than two items, or where a difference is not finite
 };
 [[nodiscard]] PairedBootstrap pairedBootstrap(std::span<const double> a, std::span<const double> b, std::uint64_t seed,
                                               int resamples = 10'000);
 
-/// Percentile bootstrap interval of a mean, 95 %.
+/// Percentile bootstrap interval of a mean, 95 %. A point where all values are equal.
 [[nodiscard]] Interval bootstrapMeanInterval(std::span<const double> values, std::uint64_t seed,
                                              int resamples = 10'000);
+
+/// 95 % interval of the mean of values that lie in `range`: a percentile bootstrap, and where all n values are the same
+/// v, of which resampling would make a point, q·v + (1 − q)·[range.low, range.high] with q = 0.05^(1/n). For a value
+/// that n of n draws have has at least the probability q, with 95 % confidence (the exact bound of C. J. Clopper and
+/// E. S. Pearson, Biometrika 26, 1934), and what else there is may lie anywhere in the range. 1 − q ≈ 3/n is the "rule
+/// of three" (J. A. Hanley and A. Lippman-Hand, JAMA 249, 1983). No values: the whole range; NaN where one is not
+/// finite.
+[[nodiscard]] Interval boundedMeanInterval(std::span<const double> values, std::uint64_t seed,
+                                           Interval range = {0.0, 1.0});
+
+/// 95 % interval of the mean of independent estimates out of their own 95 % intervals: the estimates' mean less
+/// √Σ(estimate − low)² / k, and more √Σ(high − estimate)² / k (recovery of variance estimates: G. Y. Zou, W. Huang and
+/// X. Zhang, Computational Statistics & Data Analysis 53, 2009). As many intervals as estimates; none for no estimates.
+[[nodiscard]] std::optional<Interval> meanOfEstimatesInterval(std::span<const double> estimates,
+                                                              std::span<const Interval> intervals);
 
 /// Exact two-sided McNemar test: `onlyA` items right under A alone, `onlyB` under B alone (binomial, p ≤ 1).
 [[nodiscard]] double mcnemarExact(std::int64_t onlyA, std::int64_t onlyB);

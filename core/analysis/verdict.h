@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,9 +15,11 @@ inline constexpr double kSignificance = 0.05;
 inline constexpr std::int64_t kFewestItems = 10;
 
 /// `reference` in the words of the sentence. "Better than the baseline: answer NLL 1.585 against 1.823 nats (difference
-/// −0.238, 95 % −0.310 to −0.170, p = 0.0002, paired bootstrap over 40 items)". Fewer than kFewestItems items or a value that is
-/// not finite: "No verdict: …" with the reason.
-[[nodiscard]] std::string verdictSentence(const PairedBootstrap& nll, double baselineMean, double otherMean,
-                                          std::int64_t items, std::string_view reference = "the baseline");
+/// −0.238, 95 % −0.310 to −0.170, p = 0.0002, paired bootstrap over 40 items)". `pValue` decides: the test's own, or
+/// one that was adjusted for `tests` of them, which the sentence then says. Fewer than kFewestItems items or a value
+/// that is not finite: "No verdict: …" with the reason.
+[[nodiscard]] std::string verdictSentence(const PairedBootstrap& nll, std::optional<double> pValue, double baselineMean,
+                                          double otherMean, std::int64_t items,
+                                          std::string_view reference = "the baseline", std::size_t tests = 1);
 
 }  // namespace lpes::analysis

@@ -50,6 +50,8 @@ std::optional<std::string> unprovenReason(const Profile& profile) {
     if (heldout->value("measured", true) == false)
         return "the profile was never asked the held-out items; only the JSON profile says so";
     const auto p = heldout->find("p_value");
+    if (p != heldout->end() && p->is_null())
+        return "the profile's gain was not tested, on too few held-out items; only the JSON profile says so";
     return fmt::format("the profile's gain on held-out items is inside the noise{}; only the JSON profile says so",
                        p != heldout->end() && p->is_number() ? fmt::format(" (p = {:.3g})", p->get<double>()) : "");
 }

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <optional>
+#include <span>
+#include <vector>
 
 #include "core/analysis/position_accuracy.h"
 #include "core/studies/evaluation_summary.h"
@@ -134,7 +137,38 @@ Result<void> measureMemory(Comparison& work, std::stop_token stop) {
     return {};
 }
 
-Result<json> methodJson(const Comparison& work, const Contender& one, std::uint64_t seed) {
+/// Every method but the first against the first, in their order.
+std::vector<analysis::Comparison> comparisonsWithFirst(const Comparison& work, std::uint64_t seed) {
+    const Contender& first = work.contenders.front();
+    std::vector<analysis::Comparison> comparisons;
+    for (const Contender& one : std::span(work.contenders).subspan(1)) {
+        comparisons.push_back(
+            analysis::compareOutcomes(first.evaluation->outcomes(), one.evaluation->outcomes(),
+                                      static_cast<int>(work.bench.task.positions.size()), seed,
+                                      first.text == "baseline" ? "the baseline" : "the first method"));
+    }
+    analysis::adjustTogether(comparisons);
+    return comparisons;
+}
+
+/// What a method's row says beside the first method.
+json testsJson(const analysis::Comparison& compared) {
+    json score = testJson(compared.score), nll = testJson(compared.nll);
+    score["p_holm"] = optionalJson(compared.scoreHolm);
+    nll.erase("p_value");  // it is the row's
+    return {{"p_value_vs_first", optionalJson(compared.nll.pValue)},
+            {"p_holm", optionalJson(compared.nllHolm)},
+            {"nll_difference", std::move(nll)},
+            {"score_difference", std::move(score)},
+            {"mcnemar_vs_first", optionalsJson(compared.mcnemarByPosition)},
+            {"mcnemar_holm", optionalsJson(compared.mcnemarHolm)},
+            {"better_than_first", compared.better},
+            {"verdict", compared.verdict}};
+}
+
+/// `compared`: with the first method; null for that itself.
+Result<json> methodJson(const Comparison& work, const Contender& one, const analysis::Comparison* compared,
+                        std::uint64_t seed) {
     const Contender& first = work.contenders.front();
     const analysis::AccuracyByPosition accuracy =
         analysis::accuracyByPosition(one.evaluation->outcomes(), work.bench.task.labels, work.plan.graded());
@@ -145,7 +179,7 @@ Result<json> methodJson(const Comparison& work, const Contender& one, std::uint6
     json out{{"method", one.text},
              {"positions", positionsJson(accuracy)},
              {"mean_accuracy", accuracy.meanAccuracy},
-             {"mean_accuracy_interval", {{"low", interval.low}, {"high", interval.high}}},
+             {"mean_accuracy_interval", intervalJson(interval)},
              {"gap", accuracy.gap},
              {"items", accuracy.items},
              {"seconds", seconds},
@@ -155,6 +189,7 @@ Result<json> methodJson(const Comparison& work, const Contender& one, std::uint6
              {"attentions_per_layer", cost.attentionsPerLayer},
              {"key_caches", cost.keyCaches},
              {"p_value_vs_first", nullptr},
+             {"p_holm", nullptr},
              {"latency_vs_first", nullptr}};
     double nll = 0.0;
     out["bias"] = biasJson(work.bench.task, one.evaluation->outcomes());
@@ -168,27 +203,23 @@ Result<json> methodJson(const Comparison& work, const Contender& one, std::uint6
         nll += position.answerNll / static_cast<double>(accuracy.positions.size());
     out["mean_answer_nll"] = nll;
     out["guardrail"] = nullptr;
-    if (&one == &first) return out;
+    if (compared == nullptr) return out;
     if (first.shortContexts && one.shortContexts)
         out["guardrail"] = work.guardrail.judge(*first.shortContexts, *one.shortContexts);
-    const analysis::Comparison compared =
-        analysis::compareOutcomes(first.evaluation->outcomes(), one.evaluation->outcomes(), positions, seed,
-                                  first.text == "baseline" ? "the baseline" : "the first method");
-    out["p_value_vs_first"] = compared.nll.pValue;
-    out["nll_difference"] = {{"mean", compared.nll.meanDifference},
-                             {"low", compared.nll.interval.low},
-                             {"high", compared.nll.interval.high}};
-    out["score_difference"] = {{"mean", compared.score.meanDifference},
-                               {"low", compared.score.interval.low},
-                               {"high", compared.score.interval.high},
-                               {"p_value", compared.score.pValue}};
-    out["mcnemar_vs_first"] = compared.mcnemarByPosition;
-    out["better_than_first"] = compared.better;
-    out["verdict"] = compared.verdict;
-    if (const auto ratio = ratioOf(one.seconds, first.seconds, seed))
-        out["latency_vs_first"] = {
-            {"ratio", ratio->ratio}, {"low", ratio->interval.low}, {"high", ratio->interval.high}};
+    out.update(testsJson(*compared));
+    out["latency_vs_first"] = ratioJson(ratioOf(one.seconds, first.seconds, seed));
     return out;
+}
+
+Result<json> methodsJson(const Comparison& work, std::uint64_t seed) {
+    const std::vector<analysis::Comparison> comparisons = comparisonsWithFirst(work, seed);
+    json methods = json::array();
+    for (std::size_t i = 0; i < work.contenders.size(); ++i) {
+        auto method = methodJson(work, work.contenders[i], i == 0 ? nullptr : &comparisons[i - 1], seed);
+        if (!method) return method;
+        methods.push_back(std::move(*method));
+    }
+    return methods;
 }
 
 Result<void> recordPositions(const Comparison& work, std::int64_t runId, store::StoreWriter& store) {
@@ -260,12 +291,8 @@ Result<StudyOutcome> compareAll(Comparison& work, const CompareSettings& setting
     if (complete && *complete) complete = measureShortContexts(work, *session, progress, stop);
     if (!complete) return fail(complete.error());
     if (auto recorded = recordPositions(work, runId, store); !recorded) return fail(recorded.error());
-    json methods = json::array();
-    for (const Contender& one : work.contenders) {
-        auto said = methodJson(work, one, settings.seed);
-        if (!said) return fail(said.error());
-        methods.push_back(std::move(*said));
-    }
+    auto methods = methodsJson(work, settings.seed);
+    if (!methods) return fail(methods.error());
     StudyOutcome outcome{runId, !*complete, {}};
     outcome.result = {{"run_id", runId},
                       {"state", *complete ? "finished" : "stopped"},
@@ -277,7 +304,7 @@ Result<StudyOutcome> compareAll(Comparison& work, const CompareSettings& setting
                       {"skipped_too_long", work.plan.itemsSkipped()},
                       {"template_hash", work.bench.task.info().templateHash},
                       {"notes", notesJson(work.plan)},
-                      {"methods", std::move(methods)},
+                      {"methods", std::move(*methods)},
                       {"applied", "verified"},
                       {"seconds", progress.secondsThisSitting()},
                       {"settings", settingsJson}};

@@ -47,7 +47,7 @@ json rowOf(std::vector<analysis::ItemOutcome> outcomes, bool graded) {
     const analysis::PositionResult& row = accuracy.positions.front();
     json all{{"n", row.n}, {"accuracy", row.accuracy}, {"ci_low", row.ciLow}, {"ci_high", row.ciHigh}};
     if (!items.empty()) {
-        const analysis::Interval interval = analysis::bootstrapMeanInterval(items, 1);
+        const analysis::Interval interval = analysis::boundedMeanInterval(items, 1);
         all["ci_low"] = interval.low;
         all["ci_high"] = interval.high;
     }
@@ -169,7 +169,7 @@ json biasJson(const PreparedTask& task, std::span<const analysis::ItemOutcome> o
     return {{"psi", optionalJson(bias.sensitivityIndex)},
             {"u_shape", optionalJson(bias.uShape)},
             {"curvature", optionalJson(bias.curvature)},
-            {"p_value", bias.pValue},
+            {"p_value", optionalJson(bias.pValue)},
             {"test", bias.test},
             {"found", bias.found},
             {"verdict", bias.verdict}};

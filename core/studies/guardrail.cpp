@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <span>
 
 #include "core/analysis/statistics.h"
 #include "core/analysis/verdict.h"
 #include "core/studies/continuations.h"
+#include "core/studies/json_rows.h"
 #include "core/studies/prompt_maker.h"
 #include "core/studies/task_setup.h"
 #include "core/tasks/short_questions.h"
@@ -191,21 +193,23 @@ json Guardrail::judge(const GuardrailSide& baseline, const GuardrailSide& method
             won += !before.right[q] && after.right[q] ? 1 : 0;
         }
         const double difference = share(after.right) - share(before.right);
-        const double p = analysis::mcnemarExact(lost, won);
+        const bool tested = static_cast<std::int64_t>(before.right.size()) >= analysis::kFewestItems;
+        const auto p = tested ? std::optional(analysis::mcnemarExact(lost, won)) : std::nullopt;
         exams.push_back({{"name", before.name},
                          {"n", before.right.size()},
                          {"baseline", share(before.right)},
                          {"method", share(after.right)},
                          {"difference", difference},
                          {"answer_nll_difference", analysis::mean(after.answerNll) - analysis::mean(before.answerNll)},
-                         {"p_value", p}});
-        if (difference < 0.0 && p < analysis::kSignificance) {
+                         {"p_value", optionalJson(p)}});
+        if (difference < 0.0 && p && *p < analysis::kSignificance) {
             raise(light, reason, Light::Red,
-                  fmt::format("{}: accuracy falls by {:.1f} points (p = {:.3g})", before.name, -100 * difference, p));
+                  fmt::format("{}: accuracy falls by {:.1f} points (p = {:.3g})", before.name, -100 * difference, *p));
         } else if (difference < -kAmberFall) {
             raise(light, reason, Light::Amber,
-                  fmt::format("{}: accuracy falls by {:.1f} points, which chance could explain (p = {:.2g})",
-                              before.name, -100 * difference, p));
+                  fmt::format("{}: accuracy falls by {:.1f} points, {}", before.name, -100 * difference,
+                              p ? fmt::format("which chance could explain (p = {:.2g})", *p)
+                                : fmt::format("of {} questions, too few for a test", before.right.size())));
         }
     }
     return {{"light", lightName(light)},

@@ -57,7 +57,8 @@ class Guardrail {
     /// {"light", "reason", "perplexity": {"baseline", "method", "ratio", "texts", "tokens", "window", "bos"}, "exams":
     /// [{"name", "n", "baseline", "method", "difference", "p_value"}…], "left_out"}. Our defaults: red where perplexity
     /// rises by more than 5 % or an exam falls with p < 0.05 (exact McNemar); amber above 1 %, or where an exam falls
-    /// by more than two points that chance could explain; green otherwise.
+    /// by more than two points that chance could explain; green otherwise. Fewer than 10 questions have no p value
+    /// (null) and give no red.
     [[nodiscard]] nlohmann::json judge(const GuardrailSide& baseline, const GuardrailSide& method) const;
 
   private:

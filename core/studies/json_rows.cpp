@@ -41,6 +41,23 @@ std::map<std::string, std::string> readOrigins(const nlohmann::json& stored) {
     return origins;
 }
 
+nlohmann::json intervalJson(const std::optional<analysis::Interval>& interval) {
+    if (!interval) return {{"low", nullptr}, {"high", nullptr}};
+    return {{"low", interval->low}, {"high", interval->high}};
+}
+
+nlohmann::json testJson(const analysis::PairedBootstrap& test) {
+    nlohmann::json out = intervalJson(test.interval);
+    out.update({{"mean", test.meanDifference}, {"p_value", optionalJson(test.pValue)}});
+    return out;
+}
+
+nlohmann::json optionalsJson(const std::vector<std::optional<double>>& values) {
+    nlohmann::json out = nlohmann::json::array();
+    for (const auto& value : values) out.push_back(optionalJson(value));
+    return out;
+}
+
 nlohmann::json positionsJson(const analysis::AccuracyByPosition& accuracy) {
     auto rows = nlohmann::json::array();
     for (const analysis::PositionResult& position : accuracy.positions) {

@@ -89,6 +89,14 @@ class JsonFields {
                                          const std::map<std::string, std::string>& origins);
 [[nodiscard]] std::map<std::string, std::string> readOrigins(const nlohmann::json& stored);
 
+/// {"low", "high"}, both null where there is no interval.
+[[nodiscard]] nlohmann::json intervalJson(const std::optional<analysis::Interval>& interval);
+
+/// {"mean", "low", "high", "p_value"} of a paired test, null where there is none.
+[[nodiscard]] nlohmann::json testJson(const analysis::PairedBootstrap& test);
+/// Null where there is no value.
+[[nodiscard]] nlohmann::json optionalsJson(const std::vector<std::optional<double>>& values);
+
 /// The rows of "positions" as `eval --json` prints them (cli.md).
 [[nodiscard]] nlohmann::json positionsJson(const analysis::AccuracyByPosition& accuracy);
 [[nodiscard]] std::vector<store::PositionRow> positionRows(const analysis::AccuracyByPosition& accuracy,

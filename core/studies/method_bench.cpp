@@ -24,6 +24,7 @@ constexpr int kMostNewTokens = 4096;
 
 struct Contender {
     std::string text;
+    bool lpes = false;
     rope::PositionMethod method;
     std::vector<double> prefill, decode;  ///< seconds of each round at the present length
     std::optional<std::int64_t> peakBytes;
@@ -91,9 +92,17 @@ std::optional<double> publishedRatio(const rope::PositionMethod& method) {
     return std::nullopt;
 }
 
-json ratioJson(const std::optional<SecondsRatio>& ratio) {
-    if (!ratio) return nullptr;
-    return {{"ratio", ratio->ratio}, {"low", ratio->interval.low}, {"high", ratio->interval.high}};
+/// Is it LPES and nothing else?
+bool isLpes(const rope::MethodSpec& spec) {
+    const rope::MethodPart::Kind kind = spec.parts.front().kind;
+    return spec.parts.size() == 1 && (kind == rope::MethodPart::Kind::Lpes || kind == rope::MethodPart::Kind::Uniform);
+}
+
+/// Prefill and decoding together, round by round.
+std::vector<double> wholeSeconds(const Contender& one) {
+    std::vector<double> seconds(one.prefill);
+    for (std::size_t i = 0; i < seconds.size(); ++i) seconds[i] += one.decode[i];
+    return seconds;
 }
 
 /// All rounds of one length; methods that it is too long for are not in `contenders`.
@@ -130,8 +139,17 @@ Result<void> measureLength(const LoadedModel& loaded, int threads, std::vector<C
     return {};
 }
 
-json rowOf(const Contender& one, const Contender& first, int length, const BenchSettings& settings,
+/// The taking ones' first LPES, which the published ratios are relative to; null without one.
+const Contender* lpesOf(const std::vector<Contender*>& taking) {
+    const auto found = std::ranges::find_if(taking, [](const Contender* one) { return one->lpes; });
+    return found == taking.end() ? nullptr : *found;
+}
+
+json rowOf(const Contender& one, const std::vector<Contender*>& taking, int length, const BenchSettings& settings,
            const model::CausalLm& lm) {
+    const Contender& first = *taking.front();
+    const Contender* lpes = lpesOf(taking);
+    const auto ratioToLpes = lpes ? ratioOf(wholeSeconds(one), wholeSeconds(*lpes), settings.seed) : std::nullopt;
     const double prefill = median(one.prefill), decode = median(one.decode);
     const rope::MethodCost cost = rope::methodCost(one.method);
     // Of a cache of keys and values half are keys.
@@ -146,6 +164,7 @@ json rowOf(const Contender& one, const Contender& first, int length, const Bench
             {"decode_tokens_per_second", settings.newTokens / decode},
             {"prefill_ratio", ratioJson(ratioOf(one.prefill, first.prefill, settings.seed))},
             {"decode_ratio", ratioJson(ratioOf(one.decode, first.decode, settings.seed))},
+            {"ratio_to_lpes", ratioJson(ratioToLpes)},
             {"published_ratio", optionalJson(publishedRatio(one.method))},
             {"peak_bytes", one.peakBytes ? json(*one.peakBytes) : json(nullptr)},
             {"cache_bytes", half * cost.keyCaches + half * cost.valueCaches},
@@ -174,7 +193,7 @@ Result<json> runBench(const BenchSettings& settings, ProgressObserver& observer,
     for (const rope::MethodSpec& spec : specs) {
         auto method = methodFor(spec, config, observer);
         if (!method) return fail(method.error());
-        contenders.push_back({spec.text, std::move(*method), {}, {}, {}});
+        contenders.push_back({spec.text, isLpes(spec), std::move(*method), {}, {}, {}});
     }
 
     json rows = json::array(), skipped = json::array();
@@ -197,7 +216,7 @@ Result<json> runBench(const BenchSettings& settings, ProgressObserver& observer,
         const auto prompt = randomIds(settings.seed, length, config.vocabSize);
         if (auto measured = measureLength(*loaded, *threads, taking, prompt, settings, stop); !measured)
             return fail(measured.error());
-        for (const Contender* one : taking) rows.push_back(rowOf(*one, *taking.front(), length, settings, *loaded->lm));
+        for (const Contender* one : taking) rows.push_back(rowOf(*one, taking, length, settings, *loaded->lm));
         observer.progressed({fmt::format("{} tokens", length), ++done, total, 0.0, -1.0});
     }
     if (rows.empty()) {

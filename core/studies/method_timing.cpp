@@ -5,6 +5,7 @@
 
 #include "core/base/process_memory.h"
 #include "core/base/random.h"
+#include "core/studies/json_rows.h"
 
 namespace lpes::studies {
 
@@ -23,6 +24,9 @@ std::optional<SecondsRatio> ratioOf(std::span<const double> seconds, std::span<c
         if (seconds[i] > 0.0 && reference[i] > 0.0) ratios.push_back(seconds[i] / reference[i]);
     }
     if (ratios.empty()) return std::nullopt;
+    SecondsRatio result{median(ratios), ratios.size(), std::nullopt};
+    const auto [lowest, highest] = std::ranges::minmax(ratios);
+    if (ratios.size() < analysis::kFewestPairs || lowest == highest) return result;
     constexpr int kResamples = 2000;
     RandomStream random(seed, kStreamBootstrap);
     std::vector<double> medians, drawn(ratios.size());
@@ -34,7 +38,15 @@ std::optional<SecondsRatio> ratioOf(std::span<const double> seconds, std::span<c
     const auto at = [&](double share) {
         return medians[static_cast<std::size_t>(share * static_cast<double>(medians.size() - 1))];
     };
-    return SecondsRatio{median(ratios), {at(0.025), at(0.975)}};
+    result.interval = analysis::Interval{at(0.025), at(0.975)};
+    return result;
+}
+
+nlohmann::json ratioJson(const std::optional<SecondsRatio>& ratio) {
+    if (!ratio) return nullptr;
+    nlohmann::json out = intervalJson(ratio->interval);
+    out.update({{"ratio", ratio->ratio}, {"pairs", ratio->pairs}});
+    return out;
 }
 
 Result<PeakMemory> peakOf(const std::function<Result<void>()>& work) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -50,7 +51,17 @@ MethodsPlot::Method methodOf(const json& stored) {
     method.gap = numberAt(stored, "gap");
     method.answerNll = numberAt(stored, "mean_answer_nll");
     method.nllDifference = {numberAt(difference, "mean"), numberAt(difference, "low"), numberAt(difference, "high")};
-    method.pValue = numberAt(stored, "p_value_vs_first");
+    const json score = memberAt(stored, "score_difference");
+    method.scoreDifference = {numberAt(score, "mean"), numberAt(score, "low"), numberAt(score, "high")};
+    // Versions before tested fewer items as well, and did not adjust: what they stored is no figure to show.
+    method.pHolm = numberAt(stored, "p_holm");
+    if (std::isfinite(method.pHolm)) {
+        method.pValue = numberAt(stored, "p_value_vs_first");
+        method.scoreHolm = numberAt(score, "p_holm");
+        for (const json& p : memberAt(stored, "mcnemar_holm")) {
+            if (p.is_number()) method.mcnemarHolm.push_back(p.get<double>());
+        }
+    }
     method.timeRatio = {numberAt(ratio, "ratio"), numberAt(ratio, "low"), numberAt(ratio, "high")};
     method.tokensPerSecond = numberAt(stored, "tokens_per_second");
     method.peakBytes = numberAt(stored, "peak_bytes");
@@ -103,9 +114,10 @@ std::string guardrailLines(const json& guardrail) {
         fmt::format("Perplexity of short contexts: {:.3f} → {:.3f} (× {:.3f})", numberAt(perplexity, "baseline"),
                     numberAt(perplexity, "method"), numberAt(perplexity, "ratio"));
     for (const json& exam : memberAt(guardrail, "exams")) {
-        lines +=
-            fmt::format("\n{}, {} questions: {:.3f} → {:.3f} (p = {:.3g})", textAt(exam, "name"), countAt(exam, "n"),
-                        numberAt(exam, "baseline"), numberAt(exam, "method"), numberAt(exam, "p_value"));
+        const double p = numberAt(exam, "p_value");
+        lines += fmt::format("\n{}, {} questions: {:.3f} → {:.3f}{}", textAt(exam, "name"), countAt(exam, "n"),
+                             numberAt(exam, "baseline"), numberAt(exam, "method"),
+                             std::isfinite(p) ? fmt::format(" (p = {:.3g})", p) : ", too few for a test");
     }
     return lines;
 }

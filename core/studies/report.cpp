@@ -29,7 +29,11 @@ std::string inlineSvg(const std::string& svg) {
 std::string verdict(const store::RunRow& run, const json& result) {
     if (const auto heldout = result.find("heldout"); heldout != result.end() && heldout->is_object()) {
         const bool better = heldout->value("better", false);
-        return fmt::format("<p class=\"verdict {}\">{}</p>\n", better ? "good" : "bad",
+        const bool tested = memberOf(*heldout, "p_value").is_number();
+        return fmt::format("<p class=\"verdict{}\">{}</p>\n",
+                           better   ? " good"
+                           : tested ? " bad"
+                                    : "",
                            escapeHtml(textIn(*heldout, "verdict")));
     }
     if (run.state != store::RunState::Finished) {
@@ -88,14 +92,21 @@ std::string plotFigures(const std::vector<std::string>& kinds, const std::map<st
 std::string heldoutNote(const json& result) {
     const json heldout = memberOf(result, "heldout");
     if (!heldout.is_object()) return {};
-    std::string values;
-    for (const json& p : listIn(heldout, "mcnemar_p_by_position"))
-        values += fmt::format("{}{:.3f}", values.empty() ? "" : ", ", p.is_number() ? p.get<double>() : 1.0);
     const bool unseen = !memberOf(memberOf(heldout, "best"), "searched_on").is_object();
-    return fmt::format(
-        "<p class=\"soft\">{}The verdict is a paired bootstrap on the answer NLL of each item. Exact "
-        "McNemar test of accuracy by position, for information: p = {}.</p>\n",
-        unseen ? "Held-out items: no candidate saw them. " : "", values);
+    std::string words =
+        fmt::format("<p class=\"soft\">{}The verdict is a paired bootstrap on the answer NLL of each item.",
+                    unseen ? "Held-out items: no candidate saw them. " : "");
+    if (const json score = memberOf(heldout, "score_difference"); score.is_object()) {
+        words += fmt::format(" Mean score, best profile less baseline: {} ({} to {}, 95 %, p = {}).",
+                             numberIn(score, "mean", "{:+.3f}"), numberIn(score, "low", "{:+.3f}"),
+                             numberIn(score, "high", "{:+.3f}"), numberIn(score, "p_value", "{:.3g}"));
+    }
+    std::string values;
+    for (const json& p : listIn(heldout, "mcnemar_p_by_position")) {
+        if (p.is_number()) values += fmt::format("{}{:.3f}", values.empty() ? "" : ", ", p.get<double>());
+    }
+    if (!values.empty()) words += " Exact McNemar test of accuracy by position, for information: p = " + values + ".";
+    return words + "</p>\n";
 }
 
 }  // namespace

@@ -108,9 +108,8 @@ std::string positionSection(const json& result) {
                             skipped.dump());
     }
     return html +
-           "<p class=\"soft\">Intervals: Wilson's where every score is 0 or 1, else a bootstrap over items; accuracy "
-           "is "
-           "then the mean score.</p>\n";
+           "<p class=\"soft\">Intervals: Wilson's where every score is 0 or 1, else a bootstrap over items, and where "
+           "all scores are the same the exact bound of the rule of three; accuracy is then the mean score.</p>\n";
 }
 
 std::string biasSection(const std::vector<ReportSide>& sides) {
@@ -128,7 +127,7 @@ std::string biasSection(const std::vector<ReportSide>& sides) {
            "because low scores everywhere give a low index too. U-shape = mean of the first and the last position "
            "minus "
            "the mean of those between: above 0 where the middle is lost. p: Cochran's Q test over positions, "
-           "of graded scores Friedman's.</p>\n";
+           "of graded scores Friedman's; none below 10 items.</p>\n";
 }
 
 std::string guardrailSection(const json& result) {
@@ -144,7 +143,8 @@ std::string guardrailSection(const json& result) {
            "perplexity "
            "rises by more than 5 %, or an exam falls with p &lt; 0.05 (exact McNemar test); amber: by more than 1 %, "
            "or "
-           "an exam falls by more than two points that chance could explain. These limits are our own.</p>\n";
+           "an exam falls by more than two points that chance could explain. Exams of fewer than 10 questions are not "
+           "tested. These limits are our own.</p>\n";
 }
 
 std::string groupSection(const std::vector<ReportSide>& sides) {

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "core/analysis/verdict.h"
 #include "core/studies/plot_queries.h"
 #include "core/studies/report_html.h"
 #include "core/studies/report_sections.h"
@@ -9,6 +11,8 @@
 namespace lpes::studies {
 
 namespace {
+
+using Method = analysis::MethodsPlot::Method;
 
 std::string known(double value, const char* format) {
     return std::isfinite(value) ? fmt::format(fmt::runtime(format), value) : "–";
@@ -21,28 +25,58 @@ std::string estimate(const analysis::MethodsPlot::Estimate& value, const char* f
     return words;
 }
 
+std::string costTable(const std::vector<Method>& methods) {
+    constexpr double kMiB = 1024.0 * 1024.0;
+    HtmlTable table({"method", "mean accuracy (95 %)", "gap", "answer NLL (nats)", "time / first (95 %)", "tokens/s",
+                     "peak memory (MiB)", "passes", "attentions per layer"});
+    for (const Method& one : methods) {
+        table.add({escapeHtml(one.name), estimate(one.accuracy, "{:.3f}"), known(one.gap, "{:.3f}"),
+                   known(one.answerNll, "{:.3f}"), estimate(one.timeRatio, "{:.2f}"),
+                   known(one.tokensPerSecond, "{:.0f}"), known(one.peakBytes / kMiB, "{:.1f}"),
+                   std::to_string(one.passes), std::to_string(one.attentionsPerLayer)});
+    }
+    return table.html("Methods") +
+           "<p class=\"soft\">Every method was asked the same items; ratios are to the first one. Intervals are over "
+           "items, of times over pairs of passes, of which there must be six. Memory is beside the loaded weights, for "
+           "the largest pass.</p>\n";
+}
+
+/// Paired tests of all but the first.
+std::string testTable(const std::vector<Method>& methods) {
+    HtmlTable table({"method", "answer NLL, difference (nats, 95 %)", "p, Holm", "score, difference (95 %)", "p, Holm",
+                     "McNemar by position, p, Holm"});
+    bool tested = false;
+    for (std::size_t i = 1; i < methods.size(); ++i) {
+        const Method& one = methods[i];
+        std::string byPosition;
+        for (const double p : one.mcnemarHolm) byPosition += (byPosition.empty() ? "" : ", ") + known(p, "{:.3g}");
+        table.add({escapeHtml(one.name), estimate(one.nllDifference, "{:.3f}"), known(one.pHolm, "{:.3g}"),
+                   estimate(one.scoreDifference, "{:.3f}"), known(one.scoreHolm, "{:.3g}"),
+                   byPosition.empty() ? "–" : byPosition});
+        tested = tested || std::isfinite(one.pHolm);
+    }
+    if (table.empty()) return {};
+    return table.html("Differences to the first method") +
+           (tested ? std::string("<p class=\"soft\">Paired bootstraps over items; McNemar's exact test of accuracy at "
+                                 "each position, for information. p values are adjusted by Holm's method over the "
+                                 "methods, McNemar's over methods and positions.</p>\n")
+                   : fmt::format("<p class=\"soft\">–: no p values below {} items, of which a test would find "
+                                 "significance where there is none.</p>\n",
+                                 analysis::kFewestItems));
+}
+
 }  // namespace
 
 std::string methodSection(store::StoreReader& store, const store::RunRow& run) {
     const auto data = plotData(store, run, "methods");
     if (!data) return {};
-    constexpr double kMiB = 1024.0 * 1024.0;
-    HtmlTable table({"method", "mean accuracy (95 %)", "gap", "answer NLL (nats)",
-                     "difference to the first (nats, 95 %)", "p", "time / first (95 %)", "tokens/s",
-                     "peak memory (MiB)", "passes", "attentions per layer"});
+    const std::vector<Method>& methods = std::get<analysis::MethodsPlot>(*data).methods;
     std::string verdicts;
-    for (const auto& one : std::get<analysis::MethodsPlot>(*data).methods) {
-        table.add({escapeHtml(one.name), estimate(one.accuracy, "{:.3f}"), known(one.gap, "{:.3f}"),
-                   known(one.answerNll, "{:.3f}"), estimate(one.nllDifference, "{:.3f}"), known(one.pValue, "{:.3g}"),
-                   estimate(one.timeRatio, "{:.2f}"), known(one.tokensPerSecond, "{:.0f}"),
-                   known(one.peakBytes / kMiB, "{:.1f}"), std::to_string(one.passes),
-                   std::to_string(one.attentionsPerLayer)});
+    for (const Method& one : methods) {
         if (!one.verdict.empty())
             verdicts += fmt::format("<p><b>{}</b>: {}.</p>\n", escapeHtml(one.name), escapeHtml(one.verdict));
     }
-    return table.html("Methods") + verdicts +
-           "<p class=\"soft\">Every method was asked the same items; differences and ratios are to the first one. "
-           "Intervals: bootstrap over items. Memory is beside the loaded weights, for the largest pass.</p>\n";
+    return costTable(methods) + testTable(methods) + verdicts;
 }
 
 }  // namespace lpes::studies

@@ -79,7 +79,7 @@ std::string generationSection(const json& result) {
 
 std::string frontSection(const json& result) {
     HtmlTable table({"number", "objectives on the search items", "short-context perplexity", "fitness",
-                     "objectives on held-out items", "NLL against baseline", "p", "picked"},
+                     "objectives on held-out items", "NLL against baseline (95 %)", "p, Holm", "picked"},
                     {1, 4});
     const auto objectives = [](const json& named) {
         std::string words;
@@ -89,14 +89,25 @@ std::string frontSection(const json& result) {
         }
         return words;
     };
+    const auto difference = [](const json& heldout) {
+        std::string words = numberIn(heldout, "nll_difference", "{:+.3f}");
+        if (memberOf(heldout, "nll_difference_low").is_number())
+            words += fmt::format(" ({} to {})", numberIn(heldout, "nll_difference_low", "{:+.3f}"),
+                                 numberIn(heldout, "nll_difference_high", "{:+.3f}"));
+        return words;
+    };
     for (const json& member : listIn(result, "front")) {
         const json heldout = memberOf(member, "heldout");
         table.add({textIn(member, "number"), objectives(memberOf(member, "objectives")),
                    numberIn(member, "perplexity", "{:.3f}"), numberIn(member, "fitness", "{:.4f}"),
-                   objectives(memberOf(heldout, "objectives")), numberIn(heldout, "nll_difference", "{:+.3f}"),
-                   numberIn(heldout, "p_value", "{:.4g}"), memberOf(member, "picked") == true ? "picked" : ""});
+                   objectives(memberOf(heldout, "objectives")), difference(heldout),
+                   numberIn(heldout, "p_holm", "{:.4g}"), memberOf(member, "picked") == true ? "picked" : ""});
     }
-    return table.html("Pareto front");
+    if (table.empty()) return {};
+    return table.html("Pareto front") +
+           "<p class=\"soft\">p: paired bootstrap on the answer NLL of the held-out items, adjusted by Holm's method "
+           "over "
+           "the members that were asked them; none below 10 items.</p>\n";
 }
 
 Result<std::string> failureSection(store::StoreReader& store, const store::RunRow& run) {

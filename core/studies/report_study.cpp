@@ -18,7 +18,9 @@ std::string withSd(const json& row, const char* mean, const char* sd, const char
 }
 
 std::string difference(const json& row) {
-    return fmt::format("{} ({} to {})", numberIn(row, "nll_difference", "{:+.4f}"), numberIn(row, "nll_low", "{:+.4f}"),
+    const std::string mean = numberIn(row, "nll_difference", "{:+.4f}");
+    if (!memberOf(row, "nll_low").is_number()) return mean;
+    return fmt::format("{} ({} to {})", mean, numberIn(row, "nll_low", "{:+.4f}"),
                        numberIn(row, "nll_high", "{:+.4f}"));
 }
 
@@ -46,7 +48,7 @@ std::string levelTable(const json& summary) {
            "<p class=\"soft\">All searches report on the same held-out items. ± is the standard deviation over "
            "searches. "
            "Tests: paired bootstrap on each item's answer NLL, mean over positions and searches; Holm's adjustment is "
-           "over the rows.</p>\n";
+           "over the rows. Below 10 items there is none.</p>\n";
 }
 
 std::string pairTable(const json& summary) {

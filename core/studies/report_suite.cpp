@@ -17,11 +17,14 @@ namespace {
 
 using nlohmann::json;
 
-/// Percent; the largest of the column is marked, where there is something to be larger than.
-std::string percentCell(const json& value, double best, bool several) {
+/// Percent with its interval; the largest of the column is marked, where there is something to be larger than.
+std::string percentCell(const json& value, const json& interval, double best, bool several) {
     if (!value.is_number()) return "–";
-    const std::string text = fmt::format("{:.1f}", 100.0 * value.get<double>());
-    return several && value.get<double>() == best ? "<b>" + text + "</b>" : text;
+    std::string text = fmt::format("{:.1f}", 100.0 * value.get<double>());
+    if (several && value.get<double>() == best) text = "<b>" + text + "</b>";
+    const json low = memberOf(interval, "low"), high = memberOf(interval, "high");
+    if (!low.is_number() || !high.is_number()) return text;
+    return text + fmt::format(" [{:.1f}–{:.1f}]", 100.0 * low.get<double>(), 100.0 * high.get<double>());
 }
 
 /// Column by column: the largest, and whether the values differ at all.
@@ -46,18 +49,22 @@ std::string paperTable(const json& table) {
             return column == last ? memberOf(row, "average") : row["mean_accuracy"][column];
         };
     };
+    const auto intervalOf = [&](const json& row, std::size_t column) {
+        return column == header.size() - 2 ? memberOf(row, "average_interval") : row["intervals"][column];
+    };
     std::vector<std::pair<double, bool>> best;
     for (std::size_t column = 0; column + 1 < header.size(); ++column) best.push_back(columnBest(rows, cellOf(column)));
     for (const json& row : rows) {
         std::vector<std::string> cells{escapeHtml(textIn(row, "method"))};
         for (std::size_t column = 0; column < best.size(); ++column)
-            cells.push_back(percentCell(cellOf(column)(row), best[column].first, best[column].second));
+            cells.push_back(
+                percentCell(cellOf(column)(row), intervalOf(row, column), best[column].first, best[column].second));
         out.add(std::move(cells));
     }
     return out.html("Methods by benchmark") +
-           "<p class=\"soft\">Mean over positions, of scores between 0 and 100; the best of a column is bold. The "
-           "average "
-           "is over the benchmarks that have finished.</p>\n";
+           "<p class=\"soft\">Mean over positions, of scores between 0 and 100, with its 95 % interval over items; the "
+           "best of a column is bold. The average is over the benchmarks that have finished, its interval out of "
+           "theirs.</p>\n";
 }
 
 /// What is known of a benchmark: its stored comparison, else why there is none.

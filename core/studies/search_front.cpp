@@ -1,6 +1,9 @@
 #include "core/studies/search_front.h"
 
 #include <cmath>
+#include <map>
+#include <utility>
+#include <vector>
 
 #include "core/studies/evaluation_summary.h"
 #include "core/studies/json_rows.h"
@@ -33,12 +36,30 @@ json namedObjectives(const std::vector<Objective>& objectives, const std::vector
     return named;
 }
 
-json memberHeldout(const PreparedSearch& prepared, const FrontMember& member, const SplitResult& baseline) {
-    const analysis::Comparison comparison = analysis::compareOutcomes(
-        baseline.outcomes, member.report->outcomes, static_cast<int>(prepared.bench.task.positions.size()),
-        prepared.settings.search.seed);
+/// Of the members that were asked the held-out items, by their place in the front; read side by side.
+std::map<std::size_t, analysis::Comparison> heldoutComparisons(const PreparedSearch& prepared,
+                                                               const std::vector<FrontMember>& front,
+                                                               const SplitResult& baseline) {
+    std::vector<std::size_t> places;
+    std::vector<analysis::Comparison> comparisons;
+    for (std::size_t i = 0; i < front.size(); ++i) {
+        if (!front[i].report) continue;
+        places.push_back(i);
+        comparisons.push_back(analysis::compareOutcomes(baseline.outcomes, front[i].report->outcomes,
+                                                        static_cast<int>(prepared.bench.task.positions.size()),
+                                                        prepared.settings.search.seed));
+    }
+    analysis::adjustTogether(comparisons);
+    std::map<std::size_t, analysis::Comparison> byPlace;
+    for (std::size_t i = 0; i < places.size(); ++i) byPlace.emplace(places[i], std::move(comparisons[i]));
+    return byPlace;
+}
+
+json memberHeldout(const PreparedSearch& prepared, const FrontMember& member, const SplitResult& baseline,
+                   const analysis::Comparison& comparison) {
     json heldout = heldoutJson(prepared, baseline, *member.report, comparison);
     heldout.erase("baseline");
+    heldout["p_holm"] = optionalJson(comparison.nllHolm);
     const std::vector<Objective>& objectives = prepared.objectives.objectives();
     // Short texts are no split of the items: what they say is said already.
     const bool shorts = !objectives.empty() && objectives.back() == Objective::Short;
@@ -58,13 +79,15 @@ std::vector<search::CandidateRecord> finalistsOf(const search::SearchOutcome& ou
 
 json heldoutJson(const PreparedSearch& prepared, const SplitResult& baseline, const SplitResult& best,
                  const analysis::Comparison& comparison) {
+    const json interval = intervalJson(comparison.nll.interval);
     return {{"baseline", sideJson(prepared, baseline)},
             {"best", sideJson(prepared, best)},
-            {"p_value", comparison.nll.pValue},
+            {"p_value", optionalJson(comparison.nll.pValue)},
             {"nll_difference", comparison.nll.meanDifference},
-            {"nll_difference_low", comparison.nll.interval.low},
-            {"nll_difference_high", comparison.nll.interval.high},
-            {"mcnemar_p_by_position", comparison.mcnemarByPosition},
+            {"nll_difference_low", interval["low"]},
+            {"nll_difference_high", interval["high"]},
+            {"score_difference", testJson(comparison.score)},
+            {"mcnemar_p_by_position", optionalsJson(comparison.mcnemarByPosition)},
             {"better", comparison.better},
             {"verdict", comparison.verdict}};
 }
@@ -89,6 +112,8 @@ json candidateJson(const search::CandidateRecord& record, double fitness, const 
 
 json frontJson(const PreparedSearch& prepared, const std::vector<FrontMember>& front, const SplitResult* baseline) {
     json out = json::array();
+    const auto comparisons =
+        baseline ? heldoutComparisons(prepared, front, *baseline) : std::map<std::size_t, analysis::Comparison>();
     for (const FrontMember& member : front) {
         const search::Evaluation& evaluation = member.record.evaluation;
         json one = candidateJson(member.record, evaluation.fitness, prepared.settings.search.groups);
@@ -98,7 +123,9 @@ json frontJson(const PreparedSearch& prepared, const std::vector<FrontMember>& f
         const auto shorts = one["objectives"].find(search::objectiveName(Objective::Short));
         one["perplexity"] = shorts == one["objectives"].end() ? json() : json(std::exp(-shorts->get<double>()));
         one["picked"] = member.picked;
-        one["heldout"] = baseline && member.report ? memberHeldout(prepared, member, *baseline) : json();
+        const auto compared = comparisons.find(out.size());
+        one["heldout"] =
+            compared != comparisons.end() ? memberHeldout(prepared, member, *baseline, compared->second) : json();
         out.push_back(std::move(one));
     }
     return out;

@@ -15,8 +15,9 @@ namespace lpes::studies {
 [[nodiscard]] std::vector<search::CandidateRecord> finalistsOf(const search::SearchOutcome& outcome,
                                                                const SearchRunSettings& settings);
 
-/// {"baseline", "best": positions, bias, groups, lengths of each, "p_value", "nll_difference", …, "verdict"}. A
-/// finished search adds "searched_on" to "best": ownOverlapJson.
+/// {"baseline", "best": positions, bias, groups, lengths of each, "p_value", "nll_difference", …, "verdict"}; p values
+/// are null where there are too few items (analysis::Comparison). A finished search adds "searched_on" to "best":
+/// ownOverlapJson.
 [[nodiscard]] nlohmann::json heldoutJson(const PreparedSearch& prepared, const SearchFitness::SplitResult& baseline,
                                          const SearchFitness::SplitResult& best,
                                          const analysis::Comparison& comparison);
@@ -33,7 +34,8 @@ struct FrontMember {
     std::optional<SearchFitness::SplitResult> report;  ///< unless it was not asked the report's items
 };
 /// [{"number" (from 1), candidateJson, "by_position", "objectives": {"middle": …}, "perplexity" (of short texts, or
-/// null), "picked", "heldout": null or heldoutJson without its baseline, with "objectives"}…].
+/// null), "picked", "heldout": null or heldoutJson without its baseline, with "objectives" and "p_holm", Holm's
+/// adjustment over the members that were asked, by which "better" and "verdict" are}…].
 [[nodiscard]] nlohmann::json frontJson(const PreparedSearch& prepared, const std::vector<FrontMember>& front,
                                        const SearchFitness::SplitResult* baseline);
 

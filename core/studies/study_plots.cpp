@@ -177,6 +177,7 @@ analysis::MethodsPlot::Method levelMethod(const json& level) {
     method.answerNll = number("answer_nll");
     method.nllDifference = {number("nll_difference"), number("nll_low"), number("nll_high")};
     method.pValue = number("p_value");
+    method.pHolm = number("p_holm");
     method.verdict = level["verdict"].get<std::string>();
     return method;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <map>
 #include <set>
 #include <span>
@@ -98,56 +97,56 @@ json spreadJson(const std::vector<const StudySearch*>& searches) {
 }
 
 json differenceJson(const analysis::Comparison& comparison) {
+    const json interval = intervalJson(comparison.nll.interval);
     return {{"nll_difference", comparison.nll.meanDifference},
-            {"nll_low", comparison.nll.interval.low},
-            {"nll_high", comparison.nll.interval.high},
-            {"p_value", comparison.nll.pValue}};
-}
-
-void addHolm(json& rows) {
-    std::vector<double> pValues;
-    for (const json& row : rows)
-        pValues.push_back(row["p_value"].is_number() ? row["p_value"].get<double>()
-                                                     : std::numeric_limits<double>::quiet_NaN());
-    const std::vector<double> adjusted = analysis::holmAdjusted(pValues);
-    for (std::size_t i = 0; i < rows.size(); ++i) rows[i]["p_holm"] = adjusted[i];
+            {"nll_low", interval["low"]},
+            {"nll_high", interval["high"]},
+            {"p_value", optionalJson(comparison.nll.pValue)},
+            {"p_holm", optionalJson(comparison.nllHolm)}};
 }
 
 json levelsJson(const StudyView& study) {
     const std::uint64_t seed = study.settings.search.search.seed;
-    json rows = json::array();
+    const auto positionsOf = [](const StudyLevel& level) {
+        return static_cast<int>(level.searches.front()->positions.size());
+    };
+    std::vector<analysis::Comparison> comparisons;
     for (const StudyLevel& level : study.levels) {
-        const StudySearch& first = *level.searches.front();
-        const auto positions = static_cast<int>(first.positions.size());
-        const auto comparison = analysis::compareOutcomes(first.baseline, level.outcomes, positions, seed);
-        const auto interval = analysis::meanAccuracyInterval(level.outcomes, positions, seed);
-        json row = scoresJson(scoresOf(level.outcomes, first.positions));
+        comparisons.push_back(
+            analysis::compareOutcomes(level.searches.front()->baseline, level.outcomes, positionsOf(level), seed));
+    }
+    analysis::adjustTogether(comparisons);
+    json rows = json::array();
+    for (std::size_t i = 0; i < study.levels.size(); ++i) {
+        const StudyLevel& level = study.levels[i];
+        const auto interval = analysis::meanAccuracyInterval(level.outcomes, positionsOf(level), seed);
+        json row = scoresJson(scoresOf(level.outcomes, level.searches.front()->positions));
         row.update(spreadJson(level.searches));
-        row.update(differenceJson(comparison));
+        row.update(differenceJson(comparisons[i]));
         row.update({{"level", level.name},
                     {"accuracy_low", interval.low},
                     {"accuracy_high", interval.high},
-                    {"better", comparison.better},
-                    {"verdict", comparison.verdict}});
+                    {"better", comparisons[i].better},
+                    {"verdict", comparisons[i].verdict}});
         rows.push_back(std::move(row));
     }
-    addHolm(rows);
     return rows;
 }
 
 json pairsJson(const StudyView& study) {
     json rows = json::array();
+    std::vector<analysis::Comparison> comparisons;
     for (std::size_t a = 0; a < study.levels.size(); ++a) {
         for (std::size_t b = a + 1; b < study.levels.size(); ++b) {
             const StudyLevel &first = study.levels[a], &second = study.levels[b];
             const auto positions = static_cast<int>(first.searches.front()->positions.size());
-            json row = differenceJson(analysis::compareOutcomes(first.outcomes, second.outcomes, positions,
-                                                                study.settings.search.search.seed, first.name));
-            row.update({{"a", first.name}, {"b", second.name}});
-            rows.push_back(std::move(row));
+            comparisons.push_back(analysis::compareOutcomes(first.outcomes, second.outcomes, positions,
+                                                            study.settings.search.search.seed, first.name));
+            rows.push_back({{"a", first.name}, {"b", second.name}});
         }
     }
-    addHolm(rows);
+    analysis::adjustTogether(comparisons);
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i].update(differenceJson(comparisons[i]));
     return rows;
 }
 

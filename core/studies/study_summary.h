@@ -55,7 +55,7 @@ struct StudyView {
 /// "seed", "evaluations", "prompts", "seconds", "fitness", "mean_accuracy", "gap", "answer_nll", "scales"}…]}.
 ///
 /// Tests are paired bootstraps on each item's mean answer NLL over positions, of held-out items that all searches
-/// share; p_holm is Holm's adjustment over the levels, or over the pairs. Standard deviations are over the searches of
+/// share; p_holm is Holm's adjustment over the levels, or over the pairs, by which "better" and "verdict" are. Standard deviations are over the searches of
 /// a level (of the whole study under "spread"), null for a single one. "profiles" are levels of several searches; where
 /// each search is a level of its own (resample, seeds) one entry "all" holds all of them. "shared_items": of a resample
 /// study the mean share of search items that two searches have in common, else null. "searched_on": null, or

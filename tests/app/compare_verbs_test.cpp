@@ -1,4 +1,7 @@
+#include <algorithm>
 #include <csignal>
+#include <iterator>
+#include <sstream>
 
 #include "tests/app/run_fixture.h"
 
@@ -37,6 +40,29 @@ TEST_F(CompareVerbs, TheTableHasARowPerMethodAndNoEscapes) {
     ASSERT_EQ(done.code, 0) << done.err;
     EXPECT_THAT(done.out, AllOf(HasSubstr("baseline"), HasSubstr("pi:1.5"), HasSubstr("answer NLL"),
                                 HasSubstr("peak memory"), Not(HasSubstr("\033"))));
+    EXPECT_THAT(done.out,
+                AllOf(HasSubstr("accuracy [95 %]"), HasSubstr("against the first"),
+                      HasSubstr("–: no p value below 10 items"), HasSubstr("No interval of a time below 6 pairs")));
+}
+
+TEST_F(CompareVerbs, TablesStayNarrowAndSayHowTheirTestsAreAdjusted) {
+    std::vector<std::string> arguments =
+        task("compare", {"--limit", "10", "--positions", "#0,#1,#2,#3,#4,#5,#6", "--methods", "baseline;pi:1.5;ntk:2"});
+    *std::next(std::ranges::find(arguments, "--pairs")) = "7";
+    std::erase(arguments, "--json");
+    const Finished done = run(arguments);
+    ASSERT_EQ(done.code, 0) << done.err;
+    EXPECT_THAT(done.out, AllOf(HasSubstr("McNemar p"), HasSubstr("Adjusted by Holm's method over 2 methods"),
+                                HasSubstr(" by Holm over 2 tests")));
+    std::istringstream lines(done.out);
+    int blocks = 0;
+    for (std::string line; std::getline(lines, line) && !line.starts_with("against the first");) {
+        blocks += line.starts_with("accuracy [95 %]") ? 1 : 0;
+        if (blocks == 0) continue;
+        const auto columns = std::ranges::count_if(line, [](unsigned char c) { return (c & 0xC0u) != 0x80u; });
+        EXPECT_LE(columns, 120) << line;
+    }
+    EXPECT_GE(blocks, 2) << "what is too wide goes on below";
 }
 
 TEST_F(CompareVerbs, SpellingsAreCheckedBeforeTheModelIsLoadedOrAnythingIsStored) {
@@ -84,7 +110,13 @@ TEST_F(CompareVerbs, BenchPrintsARowPerMethodAndLength) {
     }
     EXPECT_EQ(result["rows"][2]["published_ratio"], 1.45);
     EXPECT_EQ(result["rows"][1]["published_ratio"], nullptr);
+    EXPECT_EQ(result["rows"][1]["ratio_to_lpes"]["ratio"], 1.0);
+    EXPECT_GT(result["rows"][2]["ratio_to_lpes"]["ratio"], 0.0);
     EXPECT_EQ(result["threads"], 1);
+    const Finished text = run({"bench", "--model", model(), "--dtype", "float32", "--threads-per-worker", "1",
+                               "--lengths", "16", "--new-tokens", "2", "--seconds", "0.001", "--methods", "ms-poe"});
+    EXPECT_THAT(text.out, AllOf(HasSubstr("both / LPES"), HasSubstr("published / LPES"), HasSubstr("1.45"),
+                                HasSubstr("with lpes:FILE or uniform:S among the methods")));
     EXPECT_EQ(run({"bench", "--model", model(), "--lengths", "16,x"}).code, 2);
     EXPECT_EQ(run({"bench", "--model", model(), "--lengths", "5000"}).code, 3) << "beyond the context";
     EXPECT_EQ(run({"bench", "--model", model(), "--methods", "pi:0"}).code, 2);

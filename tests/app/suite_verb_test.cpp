@@ -72,7 +72,7 @@ TEST_F(SuiteVerb, PrintsOneObjectWithThePapersTable) {
 TEST_F(SuiteVerb, PrintsTablesInPercent) {
     const Finished done = suite(small());
     ASSERT_EQ(done.code, 0) << done.err;
-    EXPECT_THAT(done.out, AllOf(HasSubstr("mean accuracy, %"), HasSubstr("average"), HasSubstr("== four =="),
+    EXPECT_THAT(done.out, AllOf(HasSubstr("mean accuracy, % [95 %]"), HasSubstr("average"), HasSubstr("== four =="),
                                 HasSubstr("== five =="), Not(HasSubstr("\033"))));
     EXPECT_THAT(done.err, HasSubstr("settings (file)"));
 }

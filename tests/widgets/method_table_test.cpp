@@ -38,14 +38,22 @@ class MethodTableOf : public testing::Test {
 TEST_F(MethodTableOf, FiguresHaveTheirIntervalsAndUnits) {
     auto plot = methodsPlot(2);
     plot.methods[1].nllDifference = {-0.1344, -0.171, -0.096};
-    plot.methods[1].pValue = 0.0002;
+    plot.methods[1].pValue = 0.0001;
+    plot.methods[1].pHolm = 0.0002;
+    plot.methods[1].scoreDifference = {0.05, -0.025, 0.125};
+    plot.methods[1].scoreHolm = 0.25;
+    plot.methods[1].mcnemarHolm = {1.0, 0.0005};
     plot.methods[1].timeRatio = {1.018, 0.99, 1.04};
     plot.methods[1].verdict = "Better than the baseline: answer NLL 1.683 against 1.817 nats";
     model.setMethods(plot);
     EXPECT_EQ(cell(model, 0, Model::Name), "baseline");
     EXPECT_EQ(cell(model, 0, Model::Accuracy), "0.250 [0.180, 0.330]");
     EXPECT_EQ(cell(model, 1, Model::NllDifference), "−0.134 [−0.171, −0.096]");
-    EXPECT_EQ(cell(model, 1, Model::PValue), "0.0002");
+    EXPECT_EQ(cell(model, 1, Model::PValue), "0.0002") << "adjusted";
+    EXPECT_EQ(cell(model, 1, Model::ScoreDifference), "0.050 [−0.025, 0.125]");
+    const std::string tests = model.index(1, Model::ScoreDifference).data(Qt::ToolTipRole).toString().toStdString();
+    EXPECT_THAT(tests, HasSubstr("p = 0.250, Holm"));
+    EXPECT_THAT(tests, HasSubstr("McNemar's exact test by position, p, Holm: 1.000, 0.0005"));
     EXPECT_EQ(cell(model, 1, Model::TimeRatio), "1.02 [0.99, 1.04]");
     EXPECT_EQ(cell(model, 0, Model::PeakMemory), "76");
     EXPECT_EQ(cell(model, 1, Model::Verdict), "Better than the baseline") << "the sentence is its tool tip";
@@ -54,7 +62,8 @@ TEST_F(MethodTableOf, FiguresHaveTheirIntervalsAndUnits) {
         EXPECT_FALSE(model.headerData(column, Qt::Horizontal, Qt::DisplayRole).toString().isEmpty());
         EXPECT_FALSE(model.headerData(column, Qt::Horizontal, Qt::ToolTipRole).toString().isEmpty());
     }
-    for (const int column : {Model::NllDifference, Model::PValue, Model::TimeRatio, Model::Verdict})
+    for (const int column :
+         {Model::NllDifference, Model::PValue, Model::ScoreDifference, Model::TimeRatio, Model::Verdict})
         EXPECT_EQ(cell(model, 0, column), "–") << "the first is not compared with itself";
 }
 

@@ -71,7 +71,7 @@ TEST(MethodsPlot, TheWholeSpellingIsReadAtTheRowAndAtItsName) {
         EXPECT_THAT(words, testing::Contains(AllOf(HasSubstr(method.name), HasSubstr("tokens/s"), HasSubstr("MiB"))));
     }
     EXPECT_THAT(words, testing::Contains(HasSubstr("baseline · what the others are compared with")));
-    EXPECT_THAT(words, testing::Contains(HasSubstr("p = 0.0002")));
+    EXPECT_THAT(words, testing::Contains(HasSubstr("p = 0.0022 (Holm)")));
 }
 
 TEST(MethodsPlot, WhatWasNotMeasuredHasNoPanel) {

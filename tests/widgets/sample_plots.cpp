@@ -175,6 +175,10 @@ analysis::MethodsPlot methodsPlot(std::size_t count) {
             const double difference = i == 2 ? 1.4 : 0.12 * std::cos(at * 1.3);
             one.nllDifference = {difference, difference - 0.05, difference + 0.06};
             one.pValue = std::abs(difference) > 0.06 ? 0.0002 : 0.21;
+            one.pHolm = std::min(1.0, static_cast<double>(count - 1) * one.pValue);
+            one.scoreDifference = {accuracy - 0.25, accuracy - 0.33, accuracy - 0.18};
+            one.scoreHolm = 0.5;
+            one.mcnemarHolm = {1.0, 0.25, 1.0};
             one.timeRatio = {1.0 + (i == 4 ? 1.9 : 0.01 * at), 1.0 + (i == 4 ? 1.8 : 0.01 * at - 0.02),
                              1.0 + (i == 4 ? 2.0 : 0.01 * at + 0.02)};
             one.verdict = difference < -0.05 ? "Better than the first" : "No clear difference";

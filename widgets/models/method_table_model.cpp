@@ -58,7 +58,10 @@ constexpr std::array<Heading, Model::kColumns> kHeadings{{
     {u"Δ NLL (nats) [95 %]",
      u"Answer NLL minus that of the first method, paired bootstrap over items; below 0 is "
      u"better"},
-    {u"p", u"Paired bootstrap on the answer NLL of each item against the first method, two-sided"},
+    {u"p, Holm",
+     u"Paired bootstrap on the answer NLL of each item against the first method, two-sided, adjusted over the methods; "
+     u"none below 10 items"},
+    {u"Δ score [95 %]", u"Mean score minus that of the first method, paired bootstrap over items; above 0 is better"},
     {u"Guardrail", u"What the method does to short contexts against the first: perplexity and short questions"},
     {u"Time ratio [95 %]", u"Median ratio of the time for the same prompts, measured in turns"},
     {u"Tokens/s", u"Prompt tokens read per second"},
@@ -80,7 +83,9 @@ double valueOf(const Method& method, int column) {
         case Model::NllDifference:
             return method.nllDifference.value;
         case Model::PValue:
-            return method.pValue;
+            return method.pHolm;
+        case Model::ScoreDifference:
+            return method.scoreDifference.value;
         case Model::TimeRatio:
             return method.timeRatio.value;
         case Model::TokensPerSecond:
@@ -123,7 +128,9 @@ QString textOf(const Method& method, int column) {
         case Model::NllDifference:
             return withInterval(method.nllDifference, 3);
         case Model::PValue:
-            return pText(method.pValue);
+            return pText(method.pHolm);
+        case Model::ScoreDifference:
+            return withInterval(method.scoreDifference, 3);
         case Model::Guardrail:
             return method.guardrail.empty() ? dash() : QString::fromStdString(method.guardrail);
         case Model::TimeRatio:
@@ -141,6 +148,18 @@ QString textOf(const Method& method, int column) {
         default:
             return {};
     }
+}
+
+/// How sure the difference of the score is: what its cell has no room for.
+QStringList scoreTests(const Method& method) {
+    if (!std::isfinite(method.scoreHolm)) return {};
+    QStringList lines{QString(QStringLiteral("p = ") % pText(method.scoreHolm) % QStringLiteral(", Holm"))};
+    QStringList byPosition;
+    for (const double p : method.mcnemarHolm) byPosition << pText(p);
+    if (!byPosition.isEmpty())
+        lines << QString(QStringLiteral("McNemar's exact test by position, p, Holm: ") %
+                         byPosition.join(QStringLiteral(", ")));
+    return lines;
 }
 
 bool isNumber(int column) {
@@ -239,6 +258,7 @@ QVariant MethodTableModel::data(const QModelIndex& index, int role) const {
                                QString::fromStdString(method.guardrailDetail));
             }
             QStringList lines{sentence ? QString::fromStdString(method.verdict) : textOf(method, column)};
+            if (column == ScoreDifference) lines << scoreTests(method);
             if (isBest(index.row(), column)) lines << QStringLiteral("Best value of this column");
             if (column == Name && index.row() == 0) lines << QStringLiteral("What the others are compared with");
             return lines.join(QLatin1Char('\n'));

@@ -21,6 +21,7 @@ class MethodTableModel : public QAbstractTableModel {
         AnswerNll,
         NllDifference,
         PValue,
+        ScoreDifference,
         Guardrail,
         TimeRatio,
         TokensPerSecond,

@@ -50,7 +50,8 @@ QString readoutOf(const Method& method, const Column& column, bool first) {
         words << QString(QStringLiteral("gap between positions ") % shortNumber(method.gap));
     }
     if (column.estimate == &Method::nllDifference) {
-        if (std::isfinite(method.pValue)) words << QString(QStringLiteral("p = ") % shortNumber(method.pValue, 2));
+        if (std::isfinite(method.pHolm))
+            words << QString(QStringLiteral("p = ") % shortNumber(method.pHolm, 2) % QStringLiteral(" (Holm)"));
         if (std::isfinite(method.answerNll)) {
             words << QString(QStringLiteral("answer NLL ") % shortNumber(method.answerNll));
         }

@@ -235,7 +235,7 @@ TEST_F(CompareWindow, ComparesOnAnotherTask) {
     EXPECT_TRUE(panel().problem().isEmpty()) << panel().problem().toStdString();
     button("Start the comparison")->click();
     ASSERT_TRUE(waitForIdle());
-    EXPECT_THAT(message(), AnyOf(HasSubstr("better than baseline"), HasSubstr("no method is better"))) << message();
+    EXPECT_THAT(message(), HasSubstr("too few items for a verdict"));
     const auto settings = nlohmann::json::parse(take(reader()->lastRun()).settingsJson);
     EXPECT_EQ(settings["task"]["value"], "jsonl");
     EXPECT_EQ(settings["task"]["origin"], "window");

@@ -382,6 +382,21 @@ TEST(Presenters, AVerdictCountsTheItemsThatTheSearchSaw) {
                 HasSubstr("better on 6 held-out items, 2 of them seen by the search: answer NLL"));
 }
 
+TEST(Presenters, OnTooFewItemsThereIsNoVerdict) {
+    const auto verdict = [](nlohmann::json p) {
+        return app::verdictOf({{"heldout",
+                                {{"baseline", {{"mean_accuracy", 0.25}}},
+                                 {"best", {{"mean_accuracy", 0.5}, {"items", 6}}},
+                                 {"nll_difference", -0.125},
+                                 {"p_value", std::move(p)},
+                                 {"better", false}}}})
+            .toStdString();
+    };
+    EXPECT_THAT(verdict(nullptr), HasSubstr("no verdict on 6 held-out items"));
+    EXPECT_THAT(verdict(nullptr), HasSubstr("too few for a test"));
+    EXPECT_THAT(verdict(0.31), HasSubstr("no clear gain on 6 held-out items"));
+}
+
 TEST_F(Window, SaysWhatIsWrongAndStaysUsable) {
     openReady();
     window->openModel((folder / "no-such-model.gguf").string());

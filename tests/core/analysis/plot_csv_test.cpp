@@ -80,6 +80,9 @@ TEST(PlotCsv, WritesMethodsWithNothingForWhatIsUnknown) {
     other.name = "pi:1.5";
     other.nllDifference = {-0.25, -0.5, 0.125};
     other.pValue = 0.25;
+    other.pHolm = 0.5;
+    other.scoreDifference = {0.125, -0.25, 0.5};
+    other.scoreHolm = 0.75;
     other.timeRatio = {1.25, 1.0, 1.5};
     other.passes = 2;
     other.verdict = "No clear difference, p = 0.25";
@@ -90,10 +93,11 @@ TEST(PlotCsv, WritesMethodsWithNothingForWhatIsUnknown) {
     plot.methods = {first, other};
     EXPECT_EQ(plotCsv(plot),
               "method,accuracy,accuracy_low,accuracy_high,gap,answer_nll,nll_difference,nll_low,nll_high,p_value,"
-              "time_ratio,time_low,time_high,tokens_per_second,peak_bytes,passes,attentions_per_layer,verdict,"
+              "p_holm,score_difference,score_low,score_high,score_p_holm,time_ratio,time_low,time_high,tokens_per_"
+              "second,peak_bytes,passes,attentions_per_layer,verdict,"
               "position_bias,guardrail,perplexity_ratio,searched_items\r\n"
-              "baseline,0.5,0.4,0.6,0.25,1.5,,,,,,,,1000,1048576,1,1,,,,,0\r\n"
-              "pi:1.5,0.5,0.4,0.6,0.25,1.5,-0.25,-0.5,0.125,0.25,1.25,1,1.5,1000,1048576,2,1,"
+              "baseline,0.5,0.4,0.6,0.25,1.5,,,,,,,,,,,,,1000,1048576,1,1,,,,,0\r\n"
+              "pi:1.5,0.5,0.4,0.6,0.25,1.5,-0.25,-0.5,0.125,0.25,0.5,0.125,-0.25,0.5,0.75,1.25,1,1.5,1000,1048576,2,1,"
               "\"No clear difference, p = 0.25\",none found,amber,1.03125,4\r\n");
 }
 

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <span>
+#include <vector>
 
 namespace lpes::analysis {
 namespace {
@@ -37,11 +40,12 @@ std::vector<ItemOutcome> outcomes(int count, double nll, int correct = 1) {
 }
 
 TEST(MeanAccuracyInterval, ResamplesItemsAndNotTheirPositions) {
-    // Every item is right at one position of three: the mean accuracy is one third whatever the resample.
+    // Every item is right at one position of three: of twelve equal scores resampling would make a point.
     const auto same = outcomes(12, 1.0, 1);
-    const Interval none = meanAccuracyInterval(same, 3, 1);
-    EXPECT_DOUBLE_EQ(none.low, 1.0 / 3);
-    EXPECT_DOUBLE_EQ(none.high, 1.0 / 3);
+    const Interval equal = meanAccuracyInterval(same, 3, 1);
+    const double met = std::exp(std::log(0.05) / 12);
+    EXPECT_NEAR(equal.low, met / 3, 1e-12);
+    EXPECT_NEAR(equal.high, met / 3 + 1.0 - met, 1e-12);
     // Half of the items right everywhere, half nowhere: wider than 36 answers of their own would be.
     std::vector<ItemOutcome> halves;
     for (int i = 0; i < 12; ++i) {
@@ -135,15 +139,70 @@ TEST(CompareOutcomes, SaysBetterWithItsFigures) {
     const auto comparison = compareOutcomes(outcomes(40, 1.8, 1), outcomes(40, 1.5, 2), 3, 1);
     EXPECT_TRUE(comparison.better);
     EXPECT_NEAR(comparison.nll.meanDifference, -0.3, 1e-12);
-    EXPECT_LT(comparison.nll.pValue, 0.001);
+    EXPECT_LT(comparison.nll.pValue.value(), 0.001);
     EXPECT_EQ(
         comparison.verdict,
-        "Better than the baseline: answer NLL 1.695 against 1.995 nats (difference −0.300, 95 % −0.300 to −0.300, p = "
-        "0.0002, paired bootstrap over 40 items)");
+        "Better than the baseline: answer NLL 1.695 against 1.995 nats (difference −0.300, the same for every item, p "
+        "= 0.0002, paired bootstrap over 40 items)");
     ASSERT_EQ(comparison.mcnemarByPosition.size(), 3u);
     EXPECT_EQ(comparison.mcnemarByPosition[0], 1.0);
-    EXPECT_NEAR(comparison.mcnemarByPosition[1], std::pow(2.0, -39), 1e-15);  // 40 of 40 right under one side only
+    EXPECT_NEAR(comparison.mcnemarByPosition[1].value(), std::pow(2.0, -39),
+                1e-15);  // 40 of 40 right under one side only
     EXPECT_EQ(comparison.mcnemarByPosition[2], 1.0);
+    EXPECT_NEAR(comparison.score.meanDifference, 1.0 / 3, 1e-12);
+    ASSERT_TRUE(comparison.score.interval) << "scores are bounded, so that equal differences have one";
+    EXPECT_LT(comparison.score.interval->low, 1.0 / 3);
+    EXPECT_GT(comparison.score.interval->high, 1.0 / 3);
+}
+
+/// NLL lower by `gain` for three items of four, higher by as much for the fourth.
+std::vector<ItemOutcome> noisy(double gain, int correct) {
+    auto all = outcomes(40, 1.8, correct);
+    for (std::size_t i = 0; i < all.size(); ++i) all[i].nll += (i / 3) % 4 == 0 ? gain : -gain;
+    return all;
+}
+
+TEST(AdjustTogether, StepsDownOverTheComparisonsAndGivesTheVerdictByThat) {
+    const auto baseline = outcomes(40, 1.8);
+    std::vector<Comparison> all;
+    for (const auto& other : {noisy(0.3, 1), noisy(0.0, 2), noisy(0.1, 1)})
+        all.push_back(compareOutcomes(baseline, other, 3, 1));
+    const double first = all[0].nll.pValue.value(), third = all[2].nll.pValue.value();
+    EXPECT_EQ(all[0].nllHolm, all[0].nll.pValue) << "alone it is its own";
+    EXPECT_THAT(all[0].verdict, ::testing::Not(HasSubstr("Holm")));
+    adjustTogether(all);
+    // Both small ones are the smallest that 10,000 resamples give, or a little more: times 3 and times 2, never
+    // falling.
+    const double smaller = std::min(first, third), larger = std::max(first, third);
+    EXPECT_NEAR(std::min(*all[0].nllHolm, *all[2].nllHolm), std::min(1.0, 3.0 * smaller), 1e-15);
+    EXPECT_NEAR(std::max(*all[0].nllHolm, *all[2].nllHolm), std::min(1.0, std::max(3.0 * smaller, 2.0 * larger)),
+                1e-15);
+    EXPECT_EQ(all[1].nllHolm, 1.0);
+    EXPECT_EQ(all[0].nll.pValue, first) << "the raw one stays";
+    EXPECT_THAT(all[0].verdict, HasSubstr(" by Holm over 3 tests, paired bootstrap over 40 items"));
+    EXPECT_FALSE(all[1].better);
+    // McNemar: 40 discordant items at one of nine places, p = 2^-39, times nine; the others are 1.
+    EXPECT_NEAR(all[1].mcnemarHolm[1].value(), 9.0 * std::pow(2.0, -39), 1e-15);
+    EXPECT_EQ(all[0].mcnemarHolm, (std::vector<std::optional<double>>(3, 1.0)));
+    EXPECT_NEAR(all[1].mcnemarByPosition[1].value(), std::pow(2.0, -39), 1e-15);
+    adjustTogether({});
+}
+
+TEST(AdjustTogether, TakesAGainBackThatOneTestOfManyShowsByChance) {
+    // Twenty tests of p = 0.02, say, are no find: 20 · 0.02 = 0.4.
+    Comparison one;
+    one.items = 40;
+    one.nll.meanDifference = -0.1;
+    one.nll.pValue = 0.02;
+    one.reference = "the baseline";
+    std::vector<Comparison> all(20, one);
+    adjustTogether(std::span(all).first(1));
+    EXPECT_TRUE(all[0].better);
+    EXPECT_THAT(all[0].verdict, StartsWith("Better than the baseline"));
+    adjustTogether(all);
+    EXPECT_NEAR(all[0].nllHolm.value(), 0.4, 1e-15);
+    EXPECT_FALSE(all[0].better);
+    EXPECT_THAT(all[0].verdict, StartsWith("No significant difference from the baseline"));
 }
 
 TEST(CompareOutcomes, SaysWorse) {
@@ -185,11 +244,21 @@ TEST(CompareOutcomes, LeavesOutItemsThatEitherSideLacks) {
 TEST(CompareOutcomes, HasNoVerdictOnFewerThanTenItems) {
     const auto none = compareOutcomes(outcomes(5, 1.0), {}, 3, 1);
     EXPECT_FALSE(none.better);
-    EXPECT_EQ(none.nll.pValue, 1.0);
+    EXPECT_FALSE(none.nll.pValue);
+    EXPECT_FALSE(none.score.interval);
     EXPECT_THAT(none.verdict, StartsWith("No verdict: too few items, 0 "));
     const auto nine = compareOutcomes(outcomes(9, 1.0), outcomes(9, 0.1), 3, 1);
     EXPECT_THAT(nine.verdict, StartsWith("No verdict: too few items, 9 "));
     EXPECT_FALSE(nine.better) << "however clear it looks";
+    EXPECT_FALSE(nine.nll.pValue);
+    EXPECT_FALSE(nine.nllHolm);
+    EXPECT_FALSE(nine.score.pValue);
+    EXPECT_EQ(nine.mcnemarByPosition, (std::vector<std::optional<double>>(3)));
+    std::vector<Comparison> few{nine, nine};
+    adjustTogether(few);
+    EXPECT_FALSE(few[1].nllHolm);
+    EXPECT_EQ(few[1].mcnemarHolm, (std::vector<std::optional<double>>(3)));
+    EXPECT_THAT(few[1].verdict, StartsWith("No verdict: too few items, 9 "));
     EXPECT_TRUE(compareOutcomes(outcomes(10, 1.0), outcomes(10, 0.1), 3, 1).better);
     EXPECT_THAT(compareOutcomes(outcomes(5, 1.0), outcomes(5, 0.1), 0, 1).verdict, StartsWith("No verdict:"));
 }
@@ -208,6 +277,15 @@ TEST(AccuracyByPosition, GradedScoresHaveTheirMeanAndABootstrappedInterval) {
     EXPECT_EQ(row.correct, 0) << "none is wholly right";
     EXPECT_GT(row.ciLow, 0.26) << "Wilson's interval of a proportion would be far wider";
     EXPECT_LT(row.ciHigh, 0.27);
+}
+
+TEST(AccuracyByPosition, GradedScoresThatAreAllAlikeStillHaveAnInterval) {
+    std::vector<ItemOutcome> wrong;
+    for (int i = 0; i < 12; ++i) wrong.push_back(outcome("summary/" + std::to_string(i), 0, false, 1.0));
+    const std::string label = "as given";
+    const auto graded = accuracyByPosition(wrong, std::span(&label, 1), true);
+    EXPECT_EQ(graded.positions.front().ciLow, 0.0);
+    EXPECT_NEAR(graded.positions.front().ciHigh, 1.0 - std::exp(std::log(0.05) / 12), 1e-12);
 }
 
 TEST(AccuracyByPosition, SaysWhereTheGoldIndexIsNotTheSameForAllItems) {

@@ -214,10 +214,12 @@ TEST(PositionBias, NeedsTenItemsThatAreComplete) {
     rows.push_back("10");
     const PositionBias bias = biasOf(rows);
     EXPECT_FALSE(bias.found);
+    EXPECT_FALSE(bias.pValue) << "no p value that would be read as a verdict";
     EXPECT_EQ(bias.items, 9);
     EXPECT_THAT(bias.verdict, StartsWith("No verdict: too few items, 9 "));
     rows.push_back("101");
     EXPECT_TRUE(biasOf(rows).found);
+    EXPECT_LT(biasOf(rows).pValue.value(), 0.05);
     EXPECT_THAT(biasOf({}).verdict, StartsWith("No verdict: too few items, 0 "));
 }
 

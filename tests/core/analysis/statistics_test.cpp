@@ -74,9 +74,12 @@ TEST(PairedBootstrap, AgreesWithAnImplementationInPython) {
         const std::uint64_t seed = std::stoull(row.at("seed").get<std::string>());
         const PairedBootstrap result = pairedBootstrap(a, b, seed, row.at("resamples"));
         EXPECT_DOUBLE_EQ(result.meanDifference, row.at("mean_difference").get<double>()) << row.at("name");
-        EXPECT_DOUBLE_EQ(result.interval.low, row.at("low").get<double>()) << row.at("name");
-        EXPECT_DOUBLE_EQ(result.interval.high, row.at("high").get<double>()) << row.at("name");
-        EXPECT_DOUBLE_EQ(result.pValue, row.at("p").get<double>()) << row.at("name");
+        ASSERT_EQ(result.interval.has_value(), row.at("low") != row.at("high")) << row.at("name");
+        ASSERT_TRUE(result.pValue) << row.at("name");
+        EXPECT_DOUBLE_EQ(*result.pValue, row.at("p").get<double>()) << row.at("name");
+        if (!result.interval) continue;
+        EXPECT_DOUBLE_EQ(result.interval->low, row.at("low").get<double>()) << row.at("name");
+        EXPECT_DOUBLE_EQ(result.interval->high, row.at("high").get<double>()) << row.at("name");
     }
 }
 
@@ -85,9 +88,10 @@ TEST(PairedBootstrap, DependsOnTheSeedAlone) {
     for (std::size_t i = 0; i < a.size(); ++i) b[i] = std::sin(static_cast<double>(i)) + 0.2;
     const auto first = pairedBootstrap(a, b, 1), again = pairedBootstrap(a, b, 1), other = pairedBootstrap(a, b, 2);
     EXPECT_EQ(first.pValue, again.pValue);
-    EXPECT_EQ(first.interval.low, again.interval.low);
-    EXPECT_NE(first.interval.low, other.interval.low);
-    EXPECT_NEAR(first.interval.low, other.interval.low, 0.02);
+    ASSERT_TRUE(first.interval && again.interval && other.interval);
+    EXPECT_EQ(first.interval->low, again.interval->low);
+    EXPECT_NE(first.interval->low, other.interval->low);
+    EXPECT_NEAR(first.interval->low, other.interval->low, 0.02);
 }
 
 TEST(PairedBootstrap, ChangesSignWithItsSides) {
@@ -95,22 +99,35 @@ TEST(PairedBootstrap, ChangesSignWithItsSides) {
     const auto forth = pairedBootstrap(a, b, 9), back = pairedBootstrap(b, a, 9);
     EXPECT_EQ(forth.meanDifference, -back.meanDifference);
     EXPECT_EQ(forth.pValue, back.pValue);
-    EXPECT_NEAR(forth.interval.low, -back.interval.high, 1e-15);
+    ASSERT_TRUE(forth.interval && back.interval);
+    EXPECT_NEAR(forth.interval->low, -back.interval->high, 1e-15);
 }
 
 TEST(PairedBootstrap, NeverClaimsMoreThanItsResamplesAllow) {
     const std::vector<double> a(40, 2.0), b(40, 1.0);
     const auto result = pairedBootstrap(a, b, 3);
-    EXPECT_DOUBLE_EQ(result.pValue, 2.0 / 10'001.0);
-    EXPECT_EQ(result.interval.low, -1.0);
-    EXPECT_EQ(result.interval.high, -1.0);
+    ASSERT_TRUE(result.pValue);
+    EXPECT_DOUBLE_EQ(*result.pValue, 2.0 / 10'001.0);
+    EXPECT_FALSE(result.interval) << "forty times the same says nothing of how far the mean may lie";
+}
+
+TEST(PairedBootstrap, HasNoIntervalOfDifferencesThatOnlyRoundingTellsApart) {
+    std::vector<double> a, b;
+    for (int i = 0; i < 20; ++i) {
+        a.push_back(0.1 * i);
+        b.push_back(0.1 * i + 0.3);
+    }
+    EXPECT_FALSE(pairedBootstrap(a, b, 1).interval);
+    b.back() += 1e-6;
+    EXPECT_TRUE(pairedBootstrap(a, b, 1).interval);
 }
 
 TEST(PairedBootstrap, HasNoVerdictOnTooFewItems) {
-    EXPECT_EQ(pairedBootstrap({}, {}, 1).pValue, 1.0);
+    EXPECT_FALSE(pairedBootstrap({}, {}, 1).pValue);
     const std::vector<double> a{1.0}, b{0.5};
     const auto one = pairedBootstrap(a, b, 1);
-    EXPECT_EQ(one.pValue, 1.0);
+    EXPECT_FALSE(one.pValue);
+    EXPECT_FALSE(one.interval);
     EXPECT_EQ(one.meanDifference, -0.5);
 }
 
@@ -118,9 +135,9 @@ TEST(PairedBootstrap, ANumberThatIsNoneIsNeverSignificant) {
     const std::vector<double> a{1.0, 2.0, 3.0};
     for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
         const auto result = pairedBootstrap(a, std::vector<double>{1.0, bad, 3.0}, 1);
-        EXPECT_EQ(result.pValue, 1.0);
+        EXPECT_FALSE(result.pValue);
         EXPECT_FALSE(std::isfinite(result.meanDifference));
-        EXPECT_TRUE(std::isnan(result.interval.low));
+        EXPECT_FALSE(result.interval);
     }
 }
 
@@ -137,7 +154,7 @@ TEST(PairedBootstrap, KeepsItsErrorRate) {
         std::vector<double> a(40), b(40);
         for (double& value : a) value = noise();
         for (double& value : b) value = noise();
-        significant += pairedBootstrap(a, b, 5, 1000).pValue < 0.05 ? 1 : 0;
+        significant += pairedBootstrap(a, b, 5, 1000).pValue.value() < 0.05 ? 1 : 0;
     }
     EXPECT_GT(significant, 5);
     EXPECT_LT(significant, 44);
@@ -151,7 +168,7 @@ TEST(PairedBootstrap, IsQuick) {
     const auto result = pairedBootstrap(a, b, 5);
     const double seconds = threadSeconds() - start;
     RecordProperty("seconds", std::to_string(seconds));
-    EXPECT_GT(result.pValue, 0.0);
+    EXPECT_GT(result.pValue.value(), 0.0);
     EXPECT_LT(seconds, 2.0);
 }
 
@@ -170,6 +187,60 @@ TEST(BootstrapMeanInterval, IsAPointForOneValue) {
     EXPECT_EQ(bootstrapMeanInterval(std::vector<double>{3.0}, 1).low, 3.0);
     EXPECT_EQ(bootstrapMeanInterval(std::vector<double>{3.0}, 1).high, 3.0);
     EXPECT_EQ(bootstrapMeanInterval({}, 1).high, 0.0);
+}
+
+// 0.05^(1/12) = 0.779078…, 0.05^(1/40) = 0.927842…: what is left of 1 is near 3/12 and 3/40, the rule of three.
+TEST(BoundedMeanInterval, OfEqualValuesIsTheExactBoundOfWhatWasNotSeen) {
+    const double twelve = std::exp(std::log(0.05) / 12);
+    ASSERT_NEAR(twelve, 0.779078, 1e-6);
+    const Interval zeros = boundedMeanInterval(std::vector<double>(12, 0.0), 1);
+    EXPECT_EQ(zeros.low, 0.0);
+    EXPECT_NEAR(zeros.high, 1.0 - twelve, 1e-12);
+    const Interval ones = boundedMeanInterval(std::vector<double>(12, 1.0), 1);
+    EXPECT_NEAR(ones.low, twelve, 1e-12);
+    EXPECT_NEAR(ones.high, 1.0, 1e-12);
+    const Interval quarters = boundedMeanInterval(std::vector<double>(12, 0.25), 1);
+    EXPECT_NEAR(quarters.low, 0.25 * twelve, 1e-12);
+    EXPECT_NEAR(quarters.high, 0.25 * twelve + 1.0 - twelve, 1e-12);
+    EXPECT_NEAR(boundedMeanInterval(std::vector<double>(40, 0.0), 1).high, 0.072158, 1e-6);
+    const Interval differences = boundedMeanInterval(std::vector<double>(12, 0.0), 1, {-1.0, 1.0});
+    EXPECT_NEAR(differences.low, twelve - 1.0, 1e-12);
+    EXPECT_NEAR(differences.high, 1.0 - twelve, 1e-12);
+}
+
+TEST(BoundedMeanInterval, HoldsAMeanThatTheValuesDoNotShow) {
+    // The longer all draws are alike, the less else there can be: a share q of them gives n like ones in q^n of all
+    // cases.
+    for (const int n : {1, 3, 10, 100}) {
+        const double high = boundedMeanInterval(std::vector<double>(static_cast<std::size_t>(n), 0.0), 1).high;
+        EXPECT_NEAR(std::pow(1.0 - high, n), 0.05, 1e-12) << n;
+    }
+}
+
+TEST(BoundedMeanInterval, IsTheBootstrapWhereValuesDifferAndTheRangeWithoutAny) {
+    const std::vector<double> values{0.0, 0.25, 1.0, 0.5, 0.25};
+    EXPECT_EQ(boundedMeanInterval(values, 7).low, bootstrapMeanInterval(values, 7).low);
+    EXPECT_EQ(boundedMeanInterval(values, 7).high, bootstrapMeanInterval(values, 7).high);
+    EXPECT_EQ(boundedMeanInterval({}, 1).low, 0.0);
+    EXPECT_EQ(boundedMeanInterval({}, 1, {-1.0, 1.0}).low, -1.0);
+    EXPECT_EQ(boundedMeanInterval({}, 1).high, 1.0);
+    const std::vector<double> bad{0.0, std::numeric_limits<double>::quiet_NaN()};
+    EXPECT_TRUE(std::isnan(boundedMeanInterval(bad, 1).low));
+}
+
+// By hand, of 0.25 [0.125, 0.375] and 0.5 [0.25, 0.75]: √(0.125² + 0.25²) / 2 = 0.139754.
+TEST(MeanOfEstimatesInterval, AddsTheVariancesThatTheIntervalsShow) {
+    const std::vector<double> estimates{0.25, 0.5};
+    const std::vector<Interval> intervals{{0.125, 0.375}, {0.25, 0.75}};
+    const auto both = meanOfEstimatesInterval(estimates, intervals);
+    ASSERT_TRUE(both);
+    EXPECT_NEAR(both->low, 0.375 - 0.139754, 1e-6);
+    EXPECT_NEAR(both->high, 0.375 + 0.139754, 1e-6);
+    const auto one = meanOfEstimatesInterval(std::span(estimates).first(1), std::span(intervals).first(1));
+    ASSERT_TRUE(one);
+    EXPECT_DOUBLE_EQ(one->low, 0.125) << "one alone keeps its own";
+    EXPECT_DOUBLE_EQ(one->high, 0.375);
+    EXPECT_FALSE(meanOfEstimatesInterval({}, {}));
 }
 
 TEST(Mean, OfNothingIsZero) {

@@ -91,6 +91,8 @@ TEST(UnprovenReason, IsThatOfASearchWithoutASignificantGain) {
     EXPECT_FALSE(unprovenReason(profile)) << "it claims nothing";
     profile.provenance["heldout"] = {{"better", false}, {"p_value", 0.31}};
     EXPECT_THAT(unprovenReason(profile).value(), HasSubstr("p = 0.31"));
+    profile.provenance["heldout"]["p_value"] = nullptr;
+    EXPECT_THAT(unprovenReason(profile).value(), HasSubstr("not tested, on too few held-out items"));
     profile.provenance["heldout"]["better"] = true;
     EXPECT_FALSE(unprovenReason(profile));
     profile.provenance = 7;

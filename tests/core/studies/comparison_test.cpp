@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/analysis/statistics.h"
 #include "core/studies/method_bench.h"
 #include "core/studies/method_timing.h"
 #include "core/studies/studies.h"
@@ -60,10 +61,15 @@ TEST(Comparison, SaysOfEveryMethodWhatAnEvaluationSays) {
     EXPECT_EQ(methods[0]["passes"], 1);
     EXPECT_EQ(methods[5]["passes"], 7);
     for (std::size_t i = 1; i < methods.size(); ++i) {
-        EXPECT_LE(methods[i]["p_value_vs_first"], 1.0);
         EXPECT_EQ(methods[i]["mcnemar_vs_first"].size(), 3u);
-        EXPECT_FALSE(methods[i]["verdict"].get<std::string>().empty());
+        EXPECT_THAT(methods[i]["verdict"].get<std::string>(), HasSubstr("No verdict: too few items, 4 "));
         EXPECT_GT(methods[i]["latency_vs_first"]["ratio"], 0.0);
+        // Four items are too few for any test, and four pairs of passes for an interval.
+        for (const char* key : {"p_value_vs_first", "p_holm"}) EXPECT_EQ(methods[i][key], nullptr) << key;
+        for (const char* key : {"p_value", "p_holm"}) EXPECT_EQ(methods[i]["score_difference"][key], nullptr) << key;
+        for (const json& p : methods[i]["mcnemar_vs_first"]) EXPECT_EQ(p, nullptr);
+        EXPECT_EQ(methods[i]["latency_vs_first"]["pairs"], 4);
+        EXPECT_EQ(methods[i]["latency_vs_first"]["low"], nullptr);
     }
 }
 
@@ -73,8 +79,36 @@ TEST(Comparison, AMethodThatChangesNothingDiffersInNothing) {
     const json methods = comparedMethods(smallComparison(folder, {"baseline", "uniform:1"}), *store);
     EXPECT_EQ(methods[0]["positions"], methods[1]["positions"]);
     EXPECT_EQ(methods[1]["nll_difference"]["mean"], 0.0);
-    EXPECT_EQ(methods[1]["p_value_vs_first"], 1.0);
+    EXPECT_EQ(methods[1]["nll_difference"]["low"], nullptr) << "equal differences say nothing of how far it may lie";
+    EXPECT_LT(methods[1]["score_difference"]["low"], 0.0) << "scores are bounded";
+    EXPECT_GT(methods[1]["score_difference"]["high"], 0.0);
     EXPECT_FALSE(methods[1]["better_than_first"].get<bool>());
+}
+
+TEST(Comparison, TestsOfSeveralMethodsAreAdjustedTogether) {
+    const StudyFolder folder;
+    auto store = openStore(folder / "lpes.db");
+    auto settings = smallComparison(folder, {"baseline", "uniform:1.5", "pi:2", "ntk:2"});
+    settings.task.limit = 12;
+    const json methods = comparedMethods(settings, *store);
+    std::vector<double> raw, score, mcnemar;
+    for (std::size_t i = 1; i < methods.size(); ++i) {
+        raw.push_back(methods[i]["p_value_vs_first"]);
+        score.push_back(methods[i]["score_difference"]["p_value"]);
+        for (const json& p : methods[i]["mcnemar_vs_first"]) mcnemar.push_back(p);
+    }
+    const auto holm = analysis::holmAdjusted(raw), scoreHolm = analysis::holmAdjusted(score),
+               mcnemarHolm = analysis::holmAdjusted(mcnemar);
+    for (std::size_t i = 1; i < methods.size(); ++i) {
+        EXPECT_EQ(methods[i]["p_holm"], holm[i - 1]);
+        EXPECT_EQ(methods[i]["score_difference"]["p_holm"], scoreHolm[i - 1]);
+        for (std::size_t p = 0; p < 3; ++p)
+            EXPECT_EQ(methods[i]["mcnemar_holm"][p], mcnemarHolm[3 * (i - 1) + p]) << i << " " << p;
+        EXPECT_THAT(methods[i]["verdict"].get<std::string>(), HasSubstr(" by Holm over 3 tests"));
+        EXPECT_EQ(methods[i]["latency_vs_first"]["pairs"], 12);
+        EXPECT_LE(methods[i]["latency_vs_first"]["low"], methods[i]["latency_vs_first"]["high"]);
+    }
+    EXPECT_EQ(methods[0]["p_holm"], nullptr) << "the first is not compared with itself";
 }
 
 TEST(Comparison, AStoppedOneGoesOnToTheSameResult) {
@@ -175,13 +209,30 @@ TEST(MethodBench, TimesEveryMethodAtEveryLengthInTurns) {
         EXPECT_GE(row["rounds"], 3);
         EXPECT_GT(row["prefill_tokens_per_second"], 0.0);
         EXPECT_GT(row["decode_tokens_per_second"], 0.0);
+        EXPECT_EQ(row["prefill_ratio"]["pairs"], row["rounds"]);
+        EXPECT_EQ(row["ratio_to_lpes"], nullptr) << "no method is LPES";
+        if (row["prefill_ratio"]["low"] == nullptr) continue;
+        EXPECT_GE(row["rounds"], 6);
         EXPECT_LE(row["prefill_ratio"]["low"], row["prefill_ratio"]["ratio"]);
         EXPECT_GE(row["prefill_ratio"]["high"], row["prefill_ratio"]["ratio"]);
     }
+    EXPECT_EQ(result["rows"][0]["prefill_ratio"]["low"], nullptr) << "of itself there is nothing to be unsure of";
     EXPECT_EQ(result["rows"][0]["prefill_ratio"]["ratio"], 1.0) << "the first against itself";
     EXPECT_EQ(result["rows"][2]["cache_bytes"], 7 * result["rows"][0]["cache_bytes"].get<std::int64_t>());
     EXPECT_GT(result["gemm_gflops"], 0.0);
     EXPECT_TRUE(result["skipped"].empty());
+}
+
+TEST(MethodBench, PutsItsRatiosToLpesBesideThePublishedOnes) {
+    const StudyFolder folder;
+    NullObserver observer;
+    auto settings = smallBench(folder, {"baseline", "ms-poe", "uniform:1.3", "pi:1.3"});
+    settings.lengths = {16};
+    const json result = take(studies::runBench(settings, observer, {}));
+    ASSERT_EQ(result["rows"].size(), 4u);
+    EXPECT_EQ(result["rows"][2]["ratio_to_lpes"]["ratio"], 1.0) << "LPES is what the paper's ratios are to";
+    EXPECT_EQ(result["rows"][1]["published_ratio"], 1.45);
+    for (const int row : {0, 1, 3}) EXPECT_GT(result["rows"][row]["ratio_to_lpes"]["ratio"], 0.0) << row;
 }
 
 TEST(MethodBench, LeavesOutLengthsBeyondAMethodsContextAndSaysSo) {
@@ -228,12 +279,28 @@ TEST(SecondsRatios, AreMediansOfPairsWithAnInterval) {
     const auto ratio = studies::ratioOf(slow, fast, 1);
     ASSERT_TRUE(ratio.has_value());
     EXPECT_EQ(ratio->ratio, 2.0) << "one bad round does not move it";
-    EXPECT_EQ(ratio->interval.low, 2.0);
-    EXPECT_EQ(ratio->interval.high, 10.0);
+    EXPECT_EQ(ratio->pairs, 3u);
+    EXPECT_FALSE(ratio->interval) << "of three there is none";
     EXPECT_FALSE(studies::ratioOf({}, {}, 1).has_value());
     const std::vector<double> reused{0.0, 4.0};
     EXPECT_EQ(studies::ratioOf(reused, fast, 1)->ratio, 2.0) << "what was not computed does not count";
     EXPECT_EQ(studies::median(std::vector<double>{4.0, 1.0, 2.0, 3.0}), 2.5);
+}
+
+TEST(SecondsRatios, HaveAnIntervalFromSixPairsThatDiffer) {
+    const std::vector<double> ones(6, 1.0), seconds{2.0, 2.0, 2.0, 2.0, 3.0, 9.0};
+    const auto six = studies::ratioOf(seconds, ones, 1);
+    ASSERT_TRUE(six && six->interval);
+    EXPECT_EQ(six->interval->low, 2.0);
+    EXPECT_GT(six->interval->high, 2.0);
+    EXPECT_FALSE(studies::ratioOf(std::span(seconds).first(5), ones, 1)->interval);
+    EXPECT_FALSE(studies::ratioOf(ones, ones, 1)->interval) << "a point is no interval";
+    const json known = studies::ratioJson(six), none = studies::ratioJson(studies::ratioOf(ones, ones, 1));
+    EXPECT_EQ(known["low"], 2.0);
+    EXPECT_EQ(known["pairs"], 6);
+    EXPECT_EQ(none["ratio"], 1.0);
+    EXPECT_EQ(none["low"], nullptr);
+    EXPECT_EQ(studies::ratioJson(std::nullopt), nullptr);
 }
 
 }  // namespace

@@ -156,7 +156,7 @@ TEST_F(EvaluationKinds, GradedScoresAreMeansWithABootstrapIntervalAndOnlyFullOne
     }
     const json& position = result["positions"][0];
     EXPECT_DOUBLE_EQ(position["accuracy"], analysis::mean(marks));
-    const auto interval = analysis::bootstrapMeanInterval(marks, 1);
+    const auto interval = analysis::boundedMeanInterval(marks, 1);
     EXPECT_DOUBLE_EQ(position["ci_low"], interval.low);
     EXPECT_DOUBLE_EQ(position["ci_high"], interval.high);
     const auto positions = take(store->reader().positions(lastRun));
@@ -258,7 +258,7 @@ TEST(EvaluationSummary, IntervalsFollowTheRuleAndNotTheValues) {
         scores.push_back(i % 3 == 0 ? 1.0 : 0.0);
         outcomes.push_back(judged("i" + std::to_string(i), true, scores.back()));
     }
-    const auto bootstrap = analysis::bootstrapMeanInterval(scores, 1);
+    const auto bootstrap = analysis::boundedMeanInterval(scores, 1);
     const json graded = studies::lengthsJson(outcomes, true)[0];
     EXPECT_DOUBLE_EQ(graded["ci_low"], bootstrap.low);
     EXPECT_DOUBLE_EQ(graded["ci_high"], bootstrap.high);
@@ -283,7 +283,7 @@ TEST_F(EvaluationKinds, GroupsAndLengthsOfAGradedRuleHaveItsKindOfInterval) {
     std::vector<double> scores;
     for (const auto& [id, mean] : means) scores.push_back(mean);
     ASSERT_EQ(scores.size(), 2u);
-    const auto interval = analysis::bootstrapMeanInterval(scores, 1);
+    const auto interval = analysis::boundedMeanInterval(scores, 1);
     for (const json& row : {result["groups"][0], result["lengths"][0]}) {
         EXPECT_EQ(row["n"], 6);
         EXPECT_DOUBLE_EQ(row["ci_low"], interval.low);
@@ -303,7 +303,7 @@ TEST(EvaluationSummary, AnItemAtSeveralPositionsIsDrawnAsAWhole) {
     }
     const json row = studies::lengthsJson(outcomes, false)[0];
     EXPECT_EQ(row["n"], 36);
-    const auto interval = analysis::bootstrapMeanInterval(means, 1);
+    const auto interval = analysis::boundedMeanInterval(means, 1);
     EXPECT_DOUBLE_EQ(row["ci_low"], interval.low);
     EXPECT_DOUBLE_EQ(row["ci_high"], interval.high);
     EXPECT_GT(interval.high - interval.low,

@@ -87,6 +87,17 @@ TEST_F(GuardrailTest, AnExamsFallDecidesItToo) {
     EXPECT_LT(judged["exams"][0]["p_value"], 0.05);
 }
 
+TEST_F(GuardrailTest, AFewQuestionsAreNotTested) {
+    GuardrailSide before = side(10.0, 100), after = side(10.0, 100);
+    for (GuardrailSide* one : {&before, &after}) one->exams[0].answerNll.resize(9);
+    before.exams[0].right.assign(9, true);
+    after.exams[0].right.assign(9, false);
+    const json judged = make(3).judge(before, after);
+    EXPECT_EQ(judged["light"], "amber") << "nine questions give no red, however clear it looks";
+    EXPECT_EQ(judged["exams"][0]["p_value"], nullptr);
+    EXPECT_THAT(judged["reason"], HasSubstr("of 9 questions, too few for a test"));
+}
+
 TEST_F(GuardrailTest, TheWorseOfTheReasonsIsGiven) {
     const GuardrailSide before = side(10.0, 100);
     const json exam = make(3).judge(before, side(10.3, 70));

@@ -128,6 +128,8 @@ TEST_F(ReportTest, AComparisonShowsEveryMethodsFindings) {
     const std::string html = page(outcome.runId);
     expectBalanced(html);
     EXPECT_THAT(html, HasSubstr("<h2>Methods</h2>"));
+    EXPECT_THAT(html, HasSubstr("<h2>Differences to the first method</h2>"));
+    EXPECT_THAT(html, HasSubstr("no p values below 10 items")) << "two were asked";
     EXPECT_THAT(html, HasSubstr("<h2>Position bias</h2>"));
     EXPECT_THAT(html, HasSubstr("<h2>Guardrail: short contexts</h2>"));
     const auto exam = take(studies::runComparison(comparison(mmluTask(0)), *store, observer, {}));
@@ -174,6 +176,29 @@ TEST_F(ReportTest, ASearchOnAnyKindOfTaskIsReported) {
     const std::string examined = page(take(studies::runSearch(exam, *store, observer, {})).runId);
     expectBalanced(examined);
     EXPECT_THAT(examined, HasSubstr("as given"));
+}
+
+TEST_F(ReportTest, AComparisonShowsItsTestsWithTheAdjustedValues) {
+    const json other{
+        {"method", "pi:2"},
+        {"positions", json::array()},
+        {"nll_difference", {{"mean", -0.25}, {"low", -0.5}, {"high", -0.125}}},
+        {"p_value_vs_first", 0.01},
+        {"p_holm", 0.03},
+        {"score_difference", {{"mean", 0.1}, {"low", -0.05}, {"high", 0.2}, {"p_value", 0.2}, {"p_holm", 0.4}}},
+        {"mcnemar_vs_first", {0.5, 0.125}},
+        {"mcnemar_holm", {1.0, 0.25}}};
+    json old = other;
+    old.erase("p_holm");
+    old["method"] = "ntk:2";
+    const json methods = {{{"method", "baseline"}, {"positions", json::array()}}, other, old};
+    const std::string html = pageOf("compare", {{"methods", methods}, {"items", 40}});
+    expectBalanced(html);
+    EXPECT_THAT(html, HasSubstr("<td>pi:2</td><td>-0.250 (-0.500 to -0.125)</td><td>0.03</td><td>0.100 (-0.050 to "
+                                "0.200)</td><td>0.4</td><td>1, 0.25</td>"));
+    EXPECT_THAT(html, HasSubstr("adjusted by Holm's method over the methods"));
+    EXPECT_THAT(html, HasSubstr("<td>ntk:2</td><td>-0.250 (-0.500 to -0.125)</td><td>–</td>"))
+        << "what an earlier version stored was not adjusted";
 }
 
 TEST_F(ReportTest, TheGuardrailsLightIsAColourWithItsWordAndReason) {
@@ -273,11 +298,16 @@ TEST_F(SuiteReport, MarksTheBestOfEveryColumnUnlessAllAreAlike) {
         const bool kv = result["task"] == "kv";
         result["methods"][0]["mean_accuracy"] = kv ? 0.25 : 0.5;
         result["methods"][1]["mean_accuracy"] = kv ? 0.875 : 0.5;
+        result["methods"][0]["mean_accuracy_interval"] = {{"low", kv ? 0.125 : 0.25}, {"high", kv ? 0.375 : 0.75}};
+        result["methods"][1]["mean_accuracy_interval"] = {{"low", kv ? 0.75 : 0.25}, {"high", kv ? 0.9375 : 0.75}};
         ASSERT_TRUE(store->endRun(run.id, store::RunState::Finished, 1.0, "complete", "", result.dump()));
     }
     const std::string html = page(outcome.runId);
-    EXPECT_THAT(html, HasSubstr("<td>baseline</td><td>25.0</td><td>–</td><td>50.0</td><td>37.5</td>"));
-    EXPECT_THAT(html, HasSubstr("<td>uniform:2</td><td><b>87.5</b></td><td>–</td><td>50.0</td><td><b>68.8</b></td>"));
+    // The averages' intervals: 0.375 ± √(0.125² + 0.25²)/2, and 0.6875 with √(0.0625² + 0.25²)/2 above it.
+    EXPECT_THAT(html, HasSubstr("<td>baseline</td><td>25.0 [12.5–37.5]</td><td>–</td><td>50.0 [25.0–75.0]</td>"
+                                "<td>37.5 [23.5–51.5]</td>"));
+    EXPECT_THAT(html, HasSubstr("<td>uniform:2</td><td><b>87.5</b> [75.0–93.8]</td><td>–</td><td>50.0 [25.0–75.0]</td>"
+                                "<td><b>68.8</b> [54.8–81.6]</td>"));
 }
 
 TEST_F(SuiteReport, OneThatWasKilledShowsWhatThereIs) {

@@ -168,7 +168,8 @@ TEST_F(SearchSeries, SearchesShareItemsAndAreComparedOnTheHeldOutOnes) {
         result["pairs"][0]["nll_difference"].get<double>(),
         result["levels"][1]["nll_difference"].get<double>() - result["levels"][0]["nll_difference"].get<double>(),
         1e-9);
-    EXPECT_GE(result["levels"][0]["p_holm"], result["levels"][0]["p_value"]);
+    for (const char* key : {"p_value", "p_holm"}) EXPECT_EQ(result["levels"][0][key], nullptr) << "six items are few";
+    EXPECT_TRUE(result["pairs"][0].contains("p_holm"));
     // One search of the study is that search alone.
     studies::SearchRunSettings alone = settings.search;
     alone.search.seed = 8;

@@ -199,6 +199,11 @@ TEST_F(SuiteTest, AsksEveryBenchmarkAndGivesThePapersTable) {
             sum += row["mean_accuracy"][part].get<double>();
         }
         EXPECT_NEAR(row["average"].get<double>(), sum / 3, 1e-12);
+        for (std::size_t part = 0; part < 3; ++part) {
+            EXPECT_EQ(row["intervals"][part], result["benchmarks"][part]["methods"][method]["mean_accuracy_interval"]);
+            EXPECT_LT(row["intervals"][part]["low"], row["intervals"][part]["high"]) << "no interval is a point";
+        }
+        EXPECT_LT(row["average_interval"]["low"], row["average_interval"]["high"]);
     }
     // Shared positions hold where evidence can be moved.
     EXPECT_EQ(result["benchmarks"][0]["methods"][0]["positions"].size(), 2u);
@@ -268,6 +273,7 @@ TEST_F(SuiteTest, ABenchmarkThatFailsIsRecordedAndTheOthersGoOn) {
     EXPECT_EQ(outcome.result["benchmarks"][0]["state"], "failed");
     EXPECT_THAT(outcome.result["benchmarks"][0]["error"], HasSubstr("1024"));
     EXPECT_EQ(outcome.result["table"]["rows"][0]["mean_accuracy"][0], nullptr);
+    EXPECT_EQ(outcome.result["table"]["rows"][0]["intervals"][0], nullptr);
     const json& row = outcome.result["table"]["rows"][0];
     EXPECT_NEAR(row["average"].get<double>(),
                 (row["mean_accuracy"][1].get<double>() + row["mean_accuracy"][2].get<double>()) / 2, 1e-12);
