@@ -196,8 +196,8 @@ void addGuardrailOptions(SettingFlags& flags, studies::GuardrailSettings& guardr
         flags.add(name, placeholder, help, std::move(setter))->group("Guardrail");
     };
     add("--guardrail", "N",
-        "Short questions that show what a method costs where nothing is far away, and questions of each exam below; 0: "
-        "none [100]",
+        "Short questions that show what a method costs where nothing is far away, and questions of each exam below; "
+        "with fewer than 26 the light stays amber; 0: none [100]",
         toNumber<int>(guardrail.items, 0));
     add("--guardrail-mmlu", "PATH", "Ask official MMLU questions too (folder or archive)",
         toAbsolutePath(guardrail.mmlu));

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <sstream>
 #include <vector>
 
 #include "app/cli/output.h"
 #include "core/curve/scale_groups.h"
+#include "core/studies/plot_queries.h"
 
 namespace lpes::cli {
 
@@ -132,15 +134,10 @@ std::string biasText(const json& bias) {
 
 std::string guardrailText(const json& guardrail) {
     if (!guardrail.is_object()) return {};
-    std::string exams;
-    for (const json& exam : guardrail.at("exams")) {
-        exams += fmt::format("; {} {} → {} (n = {})", exam.value("name", ""), formatNumber(exam.at("baseline"), 3),
-                             formatNumber(exam.at("method"), 3), exam.at("n").dump());
-    }
-    const json& perplexity = guardrail.at("perplexity");
-    return fmt::format("Guardrail {}: {}. Perplexity {} → {}{}\n", guardrail.value("light", ""),
-                       guardrail.value("reason", ""), formatNumber(perplexity.at("baseline"), 3),
-                       formatNumber(perplexity.at("method"), 3), exams);
+    std::string out = fmt::format("Guardrail {}: {}.\n", guardrail.value("light", ""), guardrail.value("reason", ""));
+    std::istringstream lines(studies::guardrailLines(guardrail));
+    for (std::string line; std::getline(lines, line);) out += "  " + line + "\n";
+    return out;
 }
 
 std::string searchedOnText(const json& searched) {

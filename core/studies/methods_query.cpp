@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <set>
 
+#include "core/analysis/verdict.h"
 #include "core/rope/method_spec.h"
 #include "core/studies/json_rows.h"
 #include "core/studies/plot_queries.h"
@@ -70,6 +72,13 @@ MethodsPlot::Method methodOf(const json& stored) {
     return method;
 }
 
+/// ", 95 % −0.010 to 0.020"; nothing where an end is unknown.
+std::string intervalWords(const json& object, const char* low, const char* high) {
+    const double from = numberAt(object, low), to = numberAt(object, high);
+    if (!std::isfinite(from) || !std::isfinite(to)) return {};
+    return fmt::format(", 95 % {} to {}", analysis::signedNumber(from, 3), analysis::signedNumber(to, 3));
+}
+
 /// Without intervals and times: those are for the end.
 Result<MethodsPlot> soFar(store::StoreReader& store, const RunView& view, std::int64_t& items) {
     auto shared = sharedOutcomes(store, view);
@@ -100,12 +109,16 @@ std::string guardrailLines(const json& guardrail) {
     if (!guardrail.is_object()) return {};
     const json perplexity = memberAt(guardrail, "perplexity");
     std::string lines =
-        fmt::format("Perplexity of short contexts: {:.3f} → {:.3f} (× {:.3f})", numberAt(perplexity, "baseline"),
-                    numberAt(perplexity, "method"), numberAt(perplexity, "ratio"));
+        fmt::format("Perplexity of {} short texts: {:.3f} → {:.3f} (× {:.3f}{})", countAt(perplexity, "texts"),
+                    numberAt(perplexity, "baseline"), numberAt(perplexity, "method"), numberAt(perplexity, "ratio"),
+                    intervalWords(perplexity, "ci_low", "ci_high"));
     for (const json& exam : memberAt(guardrail, "exams")) {
-        lines +=
-            fmt::format("\n{}, {} questions: {:.3f} → {:.3f} (p = {:.3g})", textAt(exam, "name"), countAt(exam, "n"),
-                        numberAt(exam, "baseline"), numberAt(exam, "method"), numberAt(exam, "p_value"));
+        lines += fmt::format(
+            "\n{}, {} questions: accuracy {:.3f} → {:.3f} (change {}{}, p = {:.3g}), answer NLL changes by {} nats{}",
+            textAt(exam, "name"), countAt(exam, "n"), numberAt(exam, "baseline"), numberAt(exam, "method"),
+            analysis::signedNumber(numberAt(exam, "difference"), 3), intervalWords(exam, "ci_low", "ci_high"),
+            numberAt(exam, "p_value"), analysis::signedNumber(numberAt(exam, "answer_nll_difference"), 3),
+            intervalWords(exam, "answer_nll_ci_low", "answer_nll_ci_high"));
     }
     return lines;
 }
