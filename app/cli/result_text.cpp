@@ -44,6 +44,21 @@ std::string skippedNote(const json& result) {
                        skipped.dump());
 }
 
+/// What a search would maximise: the total and, where evidence moves, each position's share.
+std::string fitnessText(const json& result) {
+    const json fitness = result.value("fitness", json());
+    if (!fitness.is_number()) return {};
+    std::string byPosition;
+    for (const json& position : result.at("positions")) {
+        byPosition += fmt::format("{}{} {}", byPosition.empty() ? "" : ", ", position.value("position", ""),
+                                  formatNumber(position.value("fitness", json()), 4));
+    }
+    if (result.at("positions").size() < 2) byPosition.clear();
+    return fmt::format("Fitness by {} {}{}: what a search with this score maximises (equal weights, no gap penalty)\n",
+                       result.value("score", ""), formatNumber(fitness, 4),
+                       byPosition.empty() ? "" : " (" + byPosition + ")");
+}
+
 /// Mean score of groups of items, or of prompts by length.
 std::string rowsTable(const json& rows, const std::string& what, const std::function<std::string(const json&)>& name) {
     if (rows.size() < 2) return {};
@@ -158,6 +173,7 @@ std::string evalText(const json& result) {
     out += fmt::format("\nMean accuracy {}, gap {}, {} s, {} prompts/s\n", formatNumber(result.at("mean_accuracy"), 3),
                        formatNumber(result.at("gap"), 3), formatNumber(result.at("seconds"), 1),
                        formatNumber(result.at("prompts_per_second"), 2));
+    out += fitnessText(result);
     if (result.contains("applied")) out += "RoPE scales: applied, " + result.at("applied").get<std::string>() + "\n";
     out += biasText(result.value("bias", json()));
     out += agreementText(result.value("agreement", json()));

@@ -16,7 +16,7 @@ TEST_F(RunVerbs, EvalPrintsAccuracyByPositionWithIntervals) {
     const json result = done.json();
     ASSERT_TRUE(result.is_object()) << done.out;
     for (const char* key : {"run_id", "model", "method", "task", "score", "items", "skipped_too_long", "positions",
-                            "mean_accuracy", "gap", "seconds", "prompts_per_second", "settings"}) {
+                            "mean_accuracy", "gap", "fitness", "seconds", "prompts_per_second", "settings"}) {
         EXPECT_TRUE(result.contains(key)) << key;
     }
     ASSERT_EQ(result["positions"].size(), 3u);
@@ -63,11 +63,14 @@ TEST_F(RunVerbs, ProgressComesAsJsonLinesOnStandardError) {
 }
 
 TEST_F(RunVerbs, NothingButTheResultIsOnStandardOutputAndNoEscapesAnywhere) {
-    std::vector<std::string> arguments = task("eval", {"--limit", "2"});
+    std::vector<std::string> arguments = task("eval", {"--limit", "2", "--score", "nll"});
     arguments.erase(std::find(arguments.begin(), arguments.end(), "--json"));
     const Finished done = run(arguments);
     ASSERT_EQ(done.code, 0) << done.err;
     EXPECT_THAT(done.out, HasSubstr("accuracy"));
+    EXPECT_THAT(done.out, HasSubstr("\nFitness by nll -"));
+    EXPECT_THAT(done.out, HasSubstr("(begin -"));
+    EXPECT_THAT(done.out, HasSubstr("): what a search with this score maximises (equal weights, no gap penalty)\n"));
     EXPECT_EQ(done.out.find('\033'), std::string::npos);
     EXPECT_EQ(done.err.find('\033'), std::string::npos);
 }
