@@ -155,6 +155,11 @@ std::string guardrailText(const json& guardrail) {
     return out;
 }
 
+std::string basesText(const json& search) {
+    if (!search.is_object()) return {};
+    return fmt::format("Bases: {}\n", search.value("words", ""));
+}
+
 std::string searchedOnText(const json& searched) {
     if (!searched.is_object()) return {};
     const std::string text = fmt::format(
@@ -175,6 +180,7 @@ std::string evalText(const json& result) {
                        formatNumber(result.at("prompts_per_second"), 2));
     out += fitnessText(result);
     if (result.contains("applied")) out += "RoPE scales: applied, " + result.at("applied").get<std::string>() + "\n";
+    out += basesText(result.value("bases_search", json()));
     out += biasText(result.value("bias", json()));
     out += agreementText(result.value("agreement", json()));
     out += noiseText(result.value("noise", json()));

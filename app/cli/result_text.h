@@ -16,6 +16,8 @@ namespace lpes::cli {
 /// searched on the items of its report. Empty where there is nothing to say.
 [[nodiscard]] std::string biasText(const nlohmann::json& bias);
 [[nodiscard]] std::string guardrailText(const nlohmann::json& guardrail);
+/// Which bases were searched, and which were found.
+[[nodiscard]] std::string basesText(const nlohmann::json& search);
 [[nodiscard]] std::string searchedOnText(const nlohmann::json& searched);
 [[nodiscard]] std::string benchText(const nlohmann::json& result);
 [[nodiscard]] std::string searchText(const nlohmann::json& result);

@@ -220,9 +220,8 @@ class Resolver {
         return {};
     }
 
-    [[nodiscard]] std::vector<double> basesOf(const MethodPart& part) const {
-        if (!part.searchedBases) return part.bases.empty() ? attentionBucketBases(m_model.rope.theta) : part.bases;
-        // The released search is for a base of 10000, 4,096 tokens and heads of 128; in the same proportions here.
+    /// The released search is for a base of 10000, 4,096 tokens and heads of 128; in the same proportions here.
+    [[nodiscard]] BucketSearch bucketSearch(int count) const {
         BucketSearch search;
         const double unit = m_model.rope.theta / search.minBase;
         search.headDim = m_model.rope.rotated();
@@ -231,14 +230,21 @@ class Resolver {
         search.minBase *= unit;
         search.maxBase *= unit;
         search.step *= unit;
-        search.count = *part.searchedBases;
-        return searchBucketBases(search);
+        search.count = count;
+        return search;
     }
 
     Result<void> takeBuckets(const MethodPart& part) {
         if (auto valid = requirePlain(part, "its paths differ in a base that decides every frequency"); !valid)
             return valid;
-        m_method.buckets = AttentionBuckets{basesOf(part), part.combine};
+        AttentionBuckets buckets{part.bases, part.combine};
+        if (part.searchedBases) {
+            m_method.bucketSearch = bucketSearch(*part.searchedBases);
+            buckets.bases = searchBucketBases(*m_method.bucketSearch);
+        } else if (buckets.bases.empty()) {
+            buckets.bases = attentionBucketBases(m_model.rope.theta);
+        }
+        m_method.buckets = std::move(buckets);
         return {};
     }
 

@@ -8,6 +8,7 @@
 #include "core/studies/evaluation_summary.h"
 #include "core/studies/json_rows.h"
 #include "core/studies/method_timing.h"
+#include "core/studies/method_words.h"
 #include "core/studies/resuming.h"
 #include "core/studies/run_session.h"
 #include "core/studies/studies.h"
@@ -162,6 +163,7 @@ json methodJson(const Comparison& work, const Contender& one, std::uint64_t seed
     out["lengths"] = lengthsJson(one.evaluation->outcomes(), work.plan.graded());
     out["agreement"] = agreementJson(one.evaluation->outcomes());
     out["searched_on"] = overlapJson(one.spec, work.bench.task);
+    if (one.method.bucketSearch) out["bases_search"] = bucketSearchJson(one.method);
     for (const analysis::PositionResult& position : accuracy.positions)
         nll += position.answerNll / static_cast<double>(accuracy.positions.size());
     out["mean_answer_nll"] = nll;

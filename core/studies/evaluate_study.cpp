@@ -4,6 +4,7 @@
 #include "core/search/genetic_search.h"
 #include "core/studies/evaluation_summary.h"
 #include "core/studies/json_rows.h"
+#include "core/studies/method_words.h"
 #include "core/studies/run_session.h"
 #include "core/studies/studies.h"
 
@@ -125,6 +126,7 @@ class Evaluation {
             {"seconds", seconds},
             {"prompts_per_second", seconds > 0 ? static_cast<double>(m_progress.promptsComputed()) / seconds : 0.0},
             {"settings", settingsJson}};
+        if (m_work.method.bucketSearch) outcome.result["bases_search"] = bucketSearchJson(m_work.method);
         if (m_accuracy.items > 0) addFitness(outcome.result);
         return outcome;
     }

@@ -70,6 +70,19 @@ TEST(Evaluation, SaysWhatASearchByItsScoreWouldMaximise) {
     EXPECT_LT(fitness("blend:0.5"), 0.0);
 }
 
+TEST(Evaluation, SaysWhichBasesItsMethodSearchedAndFound) {
+    const StudyFolder folder;
+    auto store = openStore(folder / "lpes.db");
+    NullObserver observer;
+    auto settings = smallEval(folder);
+    settings.task.limit = 1;
+    settings.method = "attention-buckets:bases=search/2";
+    const auto result = take(studies::runEvaluation(settings, *store, observer, {})).result;
+    EXPECT_EQ(result["bases_search"]["found"].size(), 2u);
+    EXPECT_EQ(result["bases_search"]["candidates"], 41);
+    EXPECT_THAT(result["bases_search"]["words"].get<std::string>(), HasSubstr("10000 to 30000 in steps of 500"));
+}
+
 TEST(FieldReports, T21_ItemsLongerThanTheContextAreSkippedAndCounted) {
     TinyModelSpec spec;
     spec.contextLength = 210;

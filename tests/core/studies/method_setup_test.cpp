@@ -40,6 +40,24 @@ class MethodSetup : public testing::Test {
     const StudyFolder m_folder;
 };
 
+TEST_F(MethodSetup, InspectSaysWhichBasesWereSearchedAndFound) {
+    const json shown = take(inspected("attention-buckets:bases=search/3"));
+    const json& search = shown["bases_search"];
+    EXPECT_EQ(search["min_base"], 10000.0);
+    EXPECT_EQ(search["max_base"], 30000.0);
+    EXPECT_EQ(search["step"], 500.0);
+    EXPECT_EQ(search["candidates"], 41);
+    EXPECT_EQ(search["first_distance"], 128);
+    EXPECT_EQ(search["last_distance"], 511);
+    EXPECT_EQ(search["count"], 3);
+    ASSERT_EQ(search["found"].size(), 3u);
+    EXPECT_EQ(search["found"][0], shown["bases"][0]["base"]);
+    EXPECT_THAT(shown["method_meaning"][0]["meaning"].get<std::string>(),
+                AllOf(HasSubstr("a greedy search for 3 found among 41 from 10000 to 30000 in steps of 500"),
+                      HasSubstr("128 to 511 tokens")));
+    EXPECT_FALSE(take(inspected("attention-buckets")).contains("bases_search")) << "published ones";
+}
+
 TEST_F(MethodSetup, InspectShowsTheFrequenciesThatAMethodGives) {
     const json plain = take(inspected("baseline"));
     const json ntk = take(inspected("ntk:2"));
