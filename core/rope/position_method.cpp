@@ -182,16 +182,23 @@ class Resolver {
         return profile->divisors.empty() ? Result<void>{} : multiplyDivisors(profile->divisors, part.file);
     }
 
-    Result<void> multiplyDivisors(const Rows& rows, const std::string& file) {
+    /// `rows`: one per layer; a single one of a file stands for all of them and has been repeated.
+    [[nodiscard]] Result<void> checkFactors(const Rows& rows, const std::string& file) const {
         const auto half = static_cast<std::size_t>(m_model.rope.rotated() / 2);
-        const auto wrong = std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.size() != half; });
-        if (rows.size() != layers() || wrong != rows.end()) {
-            return fail(
-                ErrorCode::BadInput,
-                fmt::format("{}: has {} rows of {} factors; this model needs {} factors in one row, or {} rows "
-                            "of them",
-                            file, rows.size(), wrong != rows.end() ? wrong->size() : half, half, m_model.numLayers));
+        const std::string needed = fmt::format(
+            "this model takes one row of {} factors (d/2), or {} rows of {} (L × d/2)", half, m_model.numLayers, half);
+        for (std::size_t row = 0; row < rows.size(); ++row) {
+            if (rows[row].size() == half) continue;
+            return fail(ErrorCode::BadInput, fmt::format("{}: row {} has {} factors instead of {}; {}", file, row + 1,
+                                                         rows[row].size(), half, needed));
         }
+        if (rows.size() == layers()) return {};
+        return fail(ErrorCode::BadInput,
+                    fmt::format("{}: has {} rows of {} factors; {}", file, rows.size(), half, needed));
+    }
+
+    Result<void> multiplyDivisors(const Rows& rows, const std::string& file) {
+        if (auto fits = checkFactors(rows, file); !fits) return fits;
         if (m_method.divisors.empty()) {
             m_method.divisors = rows;
             return {};

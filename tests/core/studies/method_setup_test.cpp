@@ -159,6 +159,20 @@ TEST_F(MethodSetup, AProfileIsAMethodWhateverItsNameIs) {
     EXPECT_TRUE(studies::isLayerScales(method));
 }
 
+TEST_F(MethodSetup, AFileOfFactorsThatDoesNotFitIsNamedWithItsRowAndBothCounts) {
+    const auto refused = [&](const std::string& text) {
+        const std::string file = write("factors.csv", text);
+        const std::string message = refusal("longrope:" + file, ErrorCode::BadInput);
+        EXPECT_THAT(message, AllOf(HasSubstr(file), HasSubstr("one row of 8 factors (d/2), or 2 rows of 8 (L × d/2)")));
+        return message;
+    };
+    EXPECT_THAT(refused("1,2,3,4,5,6,7\n"), HasSubstr("row 1 has 7 factors instead of 8"));
+    EXPECT_THAT(refused("1,1,1,1,1,1,1,1\n\n1,1,1,1,1,1,1,1,1\n"), HasSubstr("row 2 has 9 factors instead of 8"));
+    EXPECT_THAT(refused("1\n2\n3\n"), HasSubstr("row 1 has 3 factors instead of 8")) << "a column is a row";
+    const std::string row = "1,1,1,1,1,1,1,1\n";
+    EXPECT_THAT(refused(row + row + row), HasSubstr("has 3 rows of 8 factors"));
+}
+
 TEST_F(MethodSetup, OnlyScalesAreStoredAsScales) {
     NullObserver observer;
     const auto opened = take(studies::openModel(m_folder.model(), false));
