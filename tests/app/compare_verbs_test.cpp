@@ -37,6 +37,17 @@ TEST_F(CompareVerbs, TheTableHasARowPerMethodAndNoEscapes) {
     ASSERT_EQ(done.code, 0) << done.err;
     EXPECT_THAT(done.out, AllOf(HasSubstr("baseline"), HasSubstr("pi:1.5"), HasSubstr("answer NLL"),
                                 HasSubstr("peak memory"), Not(HasSubstr("\033"))));
+    EXPECT_THAT(done.err, HasSubstr(" methods=baseline;pi:1.5"));
+}
+
+TEST_F(CompareVerbs, SaysWhichBasesAreSearchedAndWhichWereFound) {
+    std::vector<std::string> arguments =
+        task("compare", {"--limit", "1", "--guardrail", "0", "--methods", "baseline;attention-buckets:bases=search/2"});
+    std::erase(arguments, "--json");
+    const Finished done = run(arguments);
+    ASSERT_EQ(done.code, 0) << done.err;
+    EXPECT_THAT(done.err, HasSubstr("bases=search tries 41 bases from 1 to 3 times the model's own in steps of 0.05"));
+    EXPECT_THAT(done.out, HasSubstr("attention-buckets:bases=search/2: Bases: those that a greedy search for 2 found"));
 }
 
 TEST_F(CompareVerbs, SpellingsAreCheckedBeforeTheModelIsLoadedOrAnythingIsStored) {

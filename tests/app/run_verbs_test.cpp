@@ -8,7 +8,9 @@ namespace lpes::test {
 namespace {
 
 using nlohmann::json;
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST_F(RunVerbs, EvalPrintsAccuracyByPositionWithIntervals) {
     const Finished done = run(task("eval", {"--limit", "3", "--positions", "0,50,100"}));
@@ -26,6 +28,18 @@ TEST_F(RunVerbs, EvalPrintsAccuracyByPositionWithIntervals) {
     EXPECT_EQ(result["settings"]["limit"]["value"], 3);
     EXPECT_EQ(result["settings"]["limit"]["origin"], "flag");
     EXPECT_EQ(result["settings"]["batch_size"]["origin"], "default");
+}
+
+TEST_F(RunVerbs, SettingsAreSaidAsTheirOptionsAreWrittenAndOnlyThoseOfTheTask) {
+    const Finished done = run(task("eval", {"--limit", "1", "--chat", "none"}));
+    ASSERT_EQ(done.code, 0) << done.err;
+    EXPECT_THAT(done.err, AllOf(HasSubstr("settings (default):"), HasSubstr(" data=none"),
+                                HasSubstr(" positions=begin,middle,end"), HasSubstr(" share_prefixes=on"),
+                                HasSubstr(" item_seed=auto")));
+    EXPECT_THAT(done.err, AllOf(HasSubstr("settings (flag): chat=none "), HasSubstr(" pairs=4")));
+    for (const char* foreign : {"docs=", "shots=", "subjects=", "haystack=", " length=", "needle_", "part_of"})
+        EXPECT_THAT(done.err, Not(HasSubstr(foreign)));
+    EXPECT_TRUE(done.json()["settings"]["chat"]["value"].is_null());
 }
 
 TEST_F(RunVerbs, EvalOfItemsThatAreAllTooLongIsRefusedAndCutsNothing) {
