@@ -45,7 +45,7 @@ Result<void> ask(std::span<const TokenizedPrompt> questions, model::ModelSession
         const Judgement judgement = judge(question, left.first(count));
         left = left.subspan(count);
         answers.right.push_back(judgement.chosen);
-        answers.answerNll.push_back(judgement.answerNll);
+        answers.choiceNll.push_back(judgement.choiceNll);
     }
     return {};
 }

@@ -126,9 +126,9 @@ ExamChange changeOf(const GuardrailSide::Exam& before, const GuardrailSide::Exam
     change.before = share(before.right);
     change.after = share(after.right);
     change.accuracy = analysis::pairedShareInterval(change.lost, change.won, change.questions);
-    const analysis::PairedBootstrap nll = analysis::pairedBootstrap(before.answerNll, after.answerNll, kResampleSeed);
+    const analysis::PairedBootstrap nll = analysis::pairedBootstrap(before.choiceNll, after.choiceNll, kResampleSeed);
     change.nll = nll.meanDifference;
-    change.nllInterval = ofTwoOrMore(nll.interval, before.answerNll.size());
+    change.nllInterval = ofTwoOrMore(nll.interval, before.choiceNll.size());
     return change;
 }
 
@@ -154,11 +154,12 @@ Harm accuracyHarm(const std::string& exam, const ExamChange& change) {
 }
 
 Harm nllHarm(const std::string& exam, const ExamChange& change) {
-    Harm harm{change.nll, change.nllInterval, kAnswerNllRise, change.questions, "questions", {}, {}};
-    harm.change = std::isfinite(change.nll) ? fmt::format("{}: answer NLL {}{}", exam, movement(change.nll, 3, "nats"),
-                                                          intervalText(change.nllInterval, 3))
-                                            : fmt::format("{}: answer NLL is not a finite number", exam);
-    harm.limitWords = fmt::format("a rise by more than {:g} nats", kAnswerNllRise.limit);
+    Harm harm{change.nll, change.nllInterval, kChoiceNllRise, change.questions, "questions", {}, {}};
+    harm.change = std::isfinite(change.nll)
+                      ? fmt::format("{}: NLL of the right choice {}{}", exam, movement(change.nll, 3, "nats"),
+                                    intervalText(change.nllInterval, 3))
+                      : fmt::format("{}: NLL of the right choice is not a finite number", exam);
+    harm.limitWords = fmt::format("a rise by more than {:g} nats", kChoiceNllRise.limit);
     return harm;
 }
 
@@ -181,9 +182,9 @@ json examJson(const GuardrailSide::Exam& before, const GuardrailSide::Exam& afte
              {"ci_low", change.accuracy.low},
              {"ci_high", change.accuracy.high},
              {"p_value", analysis::mcnemarExact(change.lost, change.won)},
-             {"answer_nll_difference", change.nll},
-             {"answer_nll_ci_low", change.nllInterval.low},
-             {"answer_nll_ci_high", change.nllInterval.high}};
+             {"choice_nll_difference", change.nll},
+             {"choice_nll_ci_low", change.nllInterval.low},
+             {"choice_nll_ci_high", change.nllInterval.high}};
     raise(worst, std::move(finding));
     return row;
 }
@@ -224,7 +225,7 @@ json judgeShortContexts(const GuardrailSide& baseline, const GuardrailSide& meth
             {"exams", std::move(exams)},
             {"limits",
              {{"perplexity_rise", kPerplexityRise.limit},
-              {"answer_nll_rise", kAnswerNllRise.limit},
+              {"choice_nll_rise", kChoiceNllRise.limit},
               {"accuracy_fall", kAccuracyFall.limit},
               {"fewest_items", analysis::kFewestItems}}}};
 }
@@ -232,12 +233,12 @@ json judgeShortContexts(const GuardrailSide& baseline, const GuardrailSide& meth
 std::string guardrailRules() {
     return fmt::format(
         "Changes against the first method on the same texts and questions, with 95 % intervals. Limits: perplexity may "
-        "rise by {:g} %, the right answers' NLL by {:g} nats, accuracy may fall by {:g} points. Red: beyond a limit, "
+        "rise by {:g} %, the right choices' NLL by {:g} nats, accuracy may fall by {:g} points. Red: beyond a limit, "
         "and the interval excludes no harm; amber: a harm beyond a limit is not excluded, a smaller one (above {:g} %, "
         "{:g} nats, {:g} points) is certain, or there are fewer than {} texts or questions; green: a harm beyond the "
         "limits is excluded. These limits are our own.",
-        100.0 * kPerplexityRise.limit, kAnswerNllRise.limit, 100.0 * kAccuracyFall.limit, 100.0 * kPerplexityRise.small,
-        kAnswerNllRise.small, 100.0 * kAccuracyFall.small, analysis::kFewestItems);
+        100.0 * kPerplexityRise.limit, kChoiceNllRise.limit, 100.0 * kAccuracyFall.limit, 100.0 * kPerplexityRise.small,
+        kChoiceNllRise.small, 100.0 * kAccuracyFall.small, analysis::kFewestItems);
 }
 
 }  // namespace lpes::studies

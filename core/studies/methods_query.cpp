@@ -114,11 +114,12 @@ std::string guardrailLines(const json& guardrail) {
                     intervalWords(perplexity, "ci_low", "ci_high"));
     for (const json& exam : memberAt(guardrail, "exams")) {
         lines += fmt::format(
-            "\n{}, {} questions: accuracy {:.3f} → {:.3f} (change {}{}, p = {:.3g}), answer NLL changes by {} nats{}",
+            "\n{}, {} questions: accuracy {:.3f} → {:.3f} (change {}{}, p = {:.3g}), NLL of the right choice changes "
+            "by {} nats{}",
             textAt(exam, "name"), countAt(exam, "n"), numberAt(exam, "baseline"), numberAt(exam, "method"),
             analysis::signedNumber(numberAt(exam, "difference"), 3), intervalWords(exam, "ci_low", "ci_high"),
-            numberAt(exam, "p_value"), analysis::signedNumber(numberAt(exam, "answer_nll_difference"), 3),
-            intervalWords(exam, "answer_nll_ci_low", "answer_nll_ci_high"));
+            numberAt(exam, "p_value"), analysis::signedNumber(numberAt(exam, "choice_nll_difference"), 3),
+            intervalWords(exam, "choice_nll_ci_low", "choice_nll_ci_high"));
     }
     return lines;
 }

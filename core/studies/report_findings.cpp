@@ -68,7 +68,7 @@ void addGuardrail(HtmlTable& table, const std::string& name, const json& guardra
                                      changeCell(exam, "difference", "ci_low", "ci_high", "{:.3f}"),
                                      numberIn(exam, "n", "{:.0f}"), numberIn(exam, "p_value", "{:.3g}"));
         likelihoods +=
-            begin + changeCell(exam, "answer_nll_difference", "answer_nll_ci_low", "answer_nll_ci_high", "{:.3f}");
+            begin + changeCell(exam, "choice_nll_difference", "choice_nll_ci_low", "choice_nll_ci_high", "{:.3f}");
     }
     table.add({escapeHtml(name), fmt::format("<span class=\"light {0}\">{0}</span>", escapeHtml(light)),
                escapeHtml(textIn(guardrail, "reason")),
@@ -143,7 +143,7 @@ std::string biasSection(const std::vector<ReportSide>& sides) {
 
 std::string guardrailSection(const json& result) {
     HtmlTable table({"method", "light", "reason", "perplexity of short texts (95 %)", "accuracy of short exams (95 %)",
-                     "change of the answers' NLL in nats (95 %)"},
+                     "change of the right choices' NLL in nats (95 %)"},
                     {1, 2, 4, 5});
     if (const json own = memberOf(result, "guardrail"); own.is_object()) addGuardrail(table, "best profile", own);
     for (const json& method : listIn(result, "methods")) {

@@ -28,7 +28,7 @@ GuardrailSide side(int texts, int questions, double perplexity = 10.0) {
     GuardrailSide::Exam exam{"short questions", {}, {}};
     for (int question = 0; question < questions; ++question) {
         exam.right.push_back(question % 2 == 0);
-        exam.answerNll.push_back(1.0);
+        exam.choiceNll.push_back(1.0);
     }
     out.exams.push_back(std::move(exam));
     return out;
@@ -43,8 +43,8 @@ double scattered(double mean, double spread, std::size_t i) {
 GuardrailSide changed(double ratio, double nll, double spread = 0.1) {
     GuardrailSide out = side(100, 100, 10.0 * ratio);
     for (std::size_t i = 0; i < out.textNll.size(); ++i) out.textNll[i] += scattered(0.0, 100.0 * spread, i);
-    for (std::size_t i = 0; i < out.exams[0].answerNll.size(); ++i)
-        out.exams[0].answerNll[i] += scattered(nll, spread, i);
+    for (std::size_t i = 0; i < out.exams[0].choiceNll.size(); ++i)
+        out.exams[0].choiceNll[i] += scattered(nll, spread, i);
     return out;
 }
 
@@ -118,19 +118,20 @@ TEST(GuardrailRules, TheIntervalIsOfThePerplexityWhoseTextsWeighByTheirTokens) {
     EXPECT_EQ(perplexity["texts"], 40);
 }
 
-TEST(GuardrailRules, TheAnswersLikelihoodTurnsItWhereAccuracySeesNothing) {
+TEST(GuardrailRules, TheRightChoicesLikelihoodTurnsItWhereAccuracySeesNothing) {
     const GuardrailSide before = side(100, 100);
     EXPECT_EQ(light(before, changed(1.0, 0.2)), "red");
     EXPECT_THAT(reason(before, changed(1.0, 0.2)),
-                AllOf(HasSubstr("short questions: answer NLL rises by 0.200 nats (95 % 0.1"), HasSubstr("0.1 nats")));
+                AllOf(HasSubstr("short questions: NLL of the right choice rises by 0.200 nats (95 % 0.1"),
+                      HasSubstr("0.1 nats")));
     EXPECT_EQ(light(before, changed(1.0, 0.05, 0.5)), "amber") << "0.1 more is not excluded";
     EXPECT_EQ(light(before, changed(1.0, 0.05, 0.05)), "amber") << "excluded, but half of it is certain";
     EXPECT_EQ(light(before, changed(1.0, 0.01, 0.05)), "green");
     const json exam = studies::judgeShortContexts(before, changed(1.0, 0.2))["exams"][0];
     EXPECT_EQ(exam["difference"], 0.0);
-    EXPECT_NEAR(exam["answer_nll_difference"].get<double>(), 0.2, 1e-12);
-    EXPECT_NEAR(exam["answer_nll_ci_low"].get<double>(), 0.18, 0.005);
-    EXPECT_NEAR(exam["answer_nll_ci_high"].get<double>(), 0.22, 0.005);
+    EXPECT_NEAR(exam["choice_nll_difference"].get<double>(), 0.2, 1e-12);
+    EXPECT_NEAR(exam["choice_nll_ci_low"].get<double>(), 0.18, 0.005);
+    EXPECT_NEAR(exam["choice_nll_ci_high"].get<double>(), 0.22, 0.005);
 }
 
 TEST(GuardrailRules, AccuracyTurnsItWithThePairedInterval) {
@@ -165,7 +166,7 @@ TEST(GuardrailRules, FewTextsOrQuestionsAreAmberWhateverTheySay) {
     }
     const json one = studies::judgeShortContexts(side(1, 1), side(1, 1, 11.0));
     EXPECT_TRUE(one["perplexity"]["ci_low"].is_null() || std::isnan(one["perplexity"]["ci_low"].get<double>()));
-    EXPECT_TRUE(json::parse(one.dump())["exams"][0]["answer_nll_ci_high"].is_null());
+    EXPECT_TRUE(json::parse(one.dump())["exams"][0]["choice_nll_ci_high"].is_null());
 }
 
 TEST(GuardrailRules, AnswersThatAllStayProveNothingAboutAFewQuestions) {
@@ -184,9 +185,9 @@ TEST(GuardrailRules, WhatIsNoFiniteNumberIsRed) {
         EXPECT_EQ(light(before, after), "red");
         EXPECT_EQ(reason(before, after), "short-context perplexity is not a finite number");
         after = before;
-        after.exams[0].answerNll[7] = value;
+        after.exams[0].choiceNll[7] = value;
         EXPECT_EQ(light(before, after), "red");
-        EXPECT_EQ(reason(before, after), "short questions: answer NLL is not a finite number");
+        EXPECT_EQ(reason(before, after), "short questions: NLL of the right choice is not a finite number");
     }
 }
 
@@ -207,7 +208,7 @@ TEST(GuardrailRules, TheWorstMeasureGivesTheLightAndEachHasItsOwn) {
 TEST(GuardrailRules, TheRulesInWordsAndTheResultSayTheLimits) {
     const json limits = studies::judgeShortContexts(side(100, 100), side(100, 100))["limits"];
     EXPECT_EQ(limits["perplexity_rise"], studies::kPerplexityRise.limit);
-    EXPECT_EQ(limits["answer_nll_rise"], studies::kAnswerNllRise.limit);
+    EXPECT_EQ(limits["choice_nll_rise"], studies::kChoiceNllRise.limit);
     EXPECT_EQ(limits["accuracy_fall"], studies::kAccuracyFall.limit);
     EXPECT_EQ(limits["fewest_items"], analysis::kFewestItems);
     EXPECT_THAT(studies::guardrailRules(), AllOf(HasSubstr("rise by 5 %"), HasSubstr("0.1 nats"),
@@ -220,7 +221,7 @@ TEST(GuardrailLines, HaveEveryIntervalAndLeaveOutWhatAnEarlierVersionDidNotStore
     EXPECT_THAT(lines, StartsWith("Perplexity of 100 short texts: 10.000 → 11.000 (× 1.100, 95 % 1.0"));
     EXPECT_THAT(lines,
                 AllOf(HasSubstr("\nshort questions, 100 questions: accuracy 0.500 → 0.500 (change 0.000, 95 % −0.0"),
-                      HasSubstr("answer NLL changes by 0.200 nats, 95 % 0.1")));
+                      HasSubstr("NLL of the right choice changes by 0.200 nats, 95 % 0.1")));
     json earlier = judged;
     for (const char* key : {"ci_low", "ci_high"}) {
         earlier["perplexity"].erase(key);

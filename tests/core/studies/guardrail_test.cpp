@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 
+#include "core/studies/continuations.h"
 #include "core/studies/model_setup.h"
 #include "core/studies/studies.h"
 #include "tests/core/studies/studies_testing.h"
@@ -39,6 +41,25 @@ class GuardrailTest : public testing::Test {
     NullObserver observer;
     Counting counting;
 };
+
+TEST(Choices, TheNllOfTheRightOneIsThatOfItsShareOfAllChoices) {
+    studies::TokenizedPrompt question;
+    question.choices = {{1}, {2}, {3}};
+    question.answer = {2};
+    const auto scored = [](std::vector<double> logProbs) {
+        std::vector<model::AnswerScore> scores;
+        for (const double one : logProbs) scores.push_back({{one}, false, -one});
+        return scores;
+    };
+    const double half = std::log(0.5), quarter = std::log(0.25);
+    const auto judged = studies::judge(question, scored({quarter - 7.0, half - 7.0, quarter - 7.0}));
+    EXPECT_NEAR(judged.choiceNll, std::log(2.0), 1e-12) << "however likely it is to answer by a choice at all";
+    EXPECT_NEAR(judged.answerNll, std::log(2.0) + 7.0, 1e-12);
+    EXPECT_TRUE(judged.chosen);
+    EXPECT_NEAR(studies::judge(question, scored({-900.0, -1000.0, -900.0})).choiceNll, 100.0 + std::log(2.0), 1e-9);
+    question.choices.clear();
+    EXPECT_EQ(studies::judge(question, scored({-3.0})).choiceNll, 0.0);
+}
 
 TEST_F(GuardrailTest, WhatChangesNothingIsGreenAndTheSameEachTime) {
     const auto loaded = take(studies::loadModel({folder.model(), "float32", "cpu", true}, observer, {}));

@@ -193,7 +193,7 @@ TEST_F(ReportTest, TheGuardrailsLightIsAColourWithItsWordAndReason) {
                {"ci_low", -0.17},
                {"ci_high", -0.03},
                {"p_value", 0.01},
-               {"answer_nll_difference", 0.2}}}}};
+               {"choice_nll_difference", 0.2}}}}};
         const json methods = {{{"method", "baseline"}, {"positions", json::array()}, {"guardrail", nullptr}},
                               {{"method", "pi:2"}, {"positions", json::array()}, {"guardrail", guardrail}}};
         const std::string html = pageOf("compare", {{"methods", methods}, {"items", 2}});
