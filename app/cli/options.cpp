@@ -202,7 +202,7 @@ void addGuardrailOptions(SettingFlags& flags, studies::GuardrailSettings& guardr
     };
     add("--guardrail", "N",
         "Short questions that show what a method costs where nothing is far away, and questions of each exam below; "
-        "with fewer than 26 the light stays amber; 0: none [100]",
+        "with fewer than 26 the light cannot be green; 0: none [100]",
         toNumber<int>(guardrail.items, 0));
     add("--guardrail-mmlu", "PATH", "Ask official MMLU questions too (folder or archive)",
         toAbsolutePath(guardrail.mmlu));
@@ -333,25 +333,24 @@ std::optional<tasks::BenchmarkSpec> benchmarkOf(const json& settings) {
     return spec;
 }
 
+/// Has every item of the task evidence that can be moved? The files of own tasks decide by themselves.
+bool movesEvidence(const tasks::BenchmarkSpec& asked) {
+    return tasks::hasTaskOption(asked, "pairs") || tasks::hasTaskOption(asked, "docs") ||
+           tasks::hasTaskOption(asked, "niah");
+}
+
 /// Says the setting nothing about a run with this task: an option that the task does not have, or the place in a suite
 /// of a run that is in none?
 bool isIdle(const std::string& key, const json& value, const std::optional<tasks::BenchmarkSpec>& asked) {
     if (key == "part_of") return value.is_null();
     if (!asked) return false;
     if (key == "item_seed") return !tasks::drawsItems(*asked);
-    const bool exam = tasks::hasTaskOption(*asked, "shots");
-    if (key == "positions") return value.is_null() && exam;
+    if (key == "positions") return value.is_null() && !movesEvidence(*asked) && asked->task != "jsonl";
     for (const char* option : {"pairs", "keys", "docs", "shots", "subjects"}) {
         if (key == option) return !tasks::hasTaskOption(*asked, key);
     }
     const bool niah = key == "haystack" || key == "length" || key.starts_with("needle_");
     return niah && !tasks::hasTaskOption(*asked, "niah");
-}
-
-/// Has every item of the task evidence that can be moved? An own task's and L-Eval's files decide by themselves.
-bool movesEvidence(const tasks::BenchmarkSpec& asked) {
-    return tasks::hasTaskOption(asked, "pairs") || tasks::hasTaskOption(asked, "docs") ||
-           tasks::hasTaskOption(asked, "niah");
 }
 
 }  // namespace
