@@ -111,6 +111,8 @@ std::string compareText(const json& result) {
                        result.value("model", ""));
     out += accuracyTable(methods) + "\n" + testTable(methods) + "\n" + costTable(methods) + "\n";
     for (const json& method : methods) {
+        if (const std::string bases = basesText(method.value("bases_search", json())); !bases.empty())
+            out += fmt::format("{}: {}", method.value("method", ""), bases);
         if (method.contains("verdict"))
             out += fmt::format("{}: {}\n", method.value("method", ""), method.value("verdict", ""));
         if (const std::string bias = biasText(method.value("bias", json())); !bias.empty())

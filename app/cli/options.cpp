@@ -10,6 +10,8 @@
 #include "core/base/files.h"
 #include "core/base/json_text.h"
 #include "core/store/store.h"
+#include "core/studies/method_words.h"
+#include "core/tasks/benchmark.h"
 #include "core/text/chat_preset.h"
 
 namespace lpes::cli {
@@ -152,7 +154,10 @@ void addTaskOptions(SettingFlags& flags, studies::TaskSpec& task) {
         toOptionalNumber<std::uint64_t>(task.itemSeed));
     flags
         .add("--chat", "PRESET", "Chat preset around the prompt: " + text::chatPresetNames() + " [none]",
-             toOptionalText(task.chat))
+             [&task](const std::string&, const std::string& text) -> Result<void> {
+                 task.chat = studies::namedPreset(text == "auto" ? std::nullopt : std::optional(text));
+                 return {};
+             })
         ->group(kTaskGroup);
     add("--bos", "RULE",
         "Beginning-of-sequence token of a plain prompt: none, as the benchmarks' own scripts, or model, as the "
@@ -196,8 +201,8 @@ void addGuardrailOptions(SettingFlags& flags, studies::GuardrailSettings& guardr
         flags.add(name, placeholder, help, std::move(setter))->group("Guardrail");
     };
     add("--guardrail", "N",
-        "Short questions that show what a method costs where nothing is far away, and questions of each exam below; 0: "
-        "none [100]",
+        "Short questions that show what a method costs where nothing is far away, and questions of each exam below; "
+        "with fewer than 26 the light cannot be green; 0: none [100]",
         toNumber<int>(guardrail.items, 0));
     add("--guardrail-mmlu", "PATH", "Ask official MMLU questions too (folder or archive)",
         toAbsolutePath(guardrail.mmlu));
@@ -211,7 +216,7 @@ void addMethodOptions(SettingFlags& flags, std::string& method) {
         "Position method: baseline, pi:S, ntk:S, dynamic-ntk:S, yarn:S, longrope:CSV, uniform:S, lpes:FILE (a "
         "profile), "
         "some of them joined with +, as in yarn:4+lpes:FILE; ms-poe[:min=1.2,max=1.8,variant=paper|code], "
-        "attention-buckets[:bases=B/B/…|search,combine=logits|probs], moice:ROUTERS[,top_k=K]; inspect shows what "
+        "attention-buckets[:bases=B/B/…|search[/N],combine=logits|probs], moice:ROUTERS[,top_k=K]; inspect shows what "
         "each does to a model [baseline]",
         toText(method));
     flags.add("--profile", "FILE", "The same as --method lpes:FILE",
@@ -292,20 +297,82 @@ Result<void> checkWritable(const std::filesystem::path& file) {
     return {};
 }
 
-void printSettings(const nlohmann::json& settings, const OutputOptions& output) {
+namespace {
+
+using nlohmann::json;
+
+/// A setting as its option would be written.
+std::string settingText(const std::string& key, const json& value) {
+    if (value.is_boolean()) return value.get<bool>() ? "on" : "off";
+    if (value.is_string()) return value.get<std::string>().empty() ? "none" : value.get<std::string>();
+    if (value.is_array()) {
+        std::string list;
+        for (const json& one : value)
+            list += (list.empty()       ? ""
+                     : key == "methods" ? ";"
+                                        : ",") +
+                    (one.is_string() ? one.get<std::string>() : one.dump());
+        return list.empty() ? "auto" : list;
+    }
+    if (!value.is_null()) return value.dump();
+    if (key == "share_prefixes") return "on";
+    // Of these nothing is chosen where nothing is given.
+    for (const char* none : {"chat", "data", "guardrail_mmlu", "guardrail_ceval", "grid_step"}) {
+        if (key == none) return "none";
+    }
+    return "auto";
+}
+
+/// What the run is asked, as far as the settings say it; nothing of a verb without a task.
+std::optional<tasks::BenchmarkSpec> benchmarkOf(const json& settings) {
+    if (!settings.contains("task")) return std::nullopt;
+    tasks::BenchmarkSpec spec;
+    spec.task = settings.at("task").at("value").get<std::string>();
+    if (settings.contains("data") && settings.at("data").at("value").is_string())
+        spec.data = settings.at("data").at("value").get<std::string>();
+    return spec;
+}
+
+/// Has every item of the task evidence that can be moved? The files of own tasks decide by themselves.
+bool movesEvidence(const tasks::BenchmarkSpec& asked) {
+    return tasks::hasTaskOption(asked, "pairs") || tasks::hasTaskOption(asked, "docs") ||
+           tasks::hasTaskOption(asked, "niah");
+}
+
+/// Says the setting nothing about a run with this task: an option that the task does not have, or the place in a suite
+/// of a run that is in none?
+bool isIdle(const std::string& key, const json& value, const std::optional<tasks::BenchmarkSpec>& asked) {
+    if (key == "part_of") return value.is_null();
+    if (!asked) return false;
+    if (key == "item_seed") return !tasks::drawsItems(*asked);
+    if (key == "positions") return value.is_null() && !movesEvidence(*asked) && asked->task != "jsonl";
+    for (const char* option : {"pairs", "keys", "docs", "shots", "subjects"}) {
+        if (key == option) return !tasks::hasTaskOption(*asked, key);
+    }
+    const bool niah = key == "haystack" || key == "length" || key.starts_with("needle_");
+    return niah && !tasks::hasTaskOption(*asked, "niah");
+}
+
+}  // namespace
+
+void printSettings(const json& settings, const OutputOptions& output) {
     if (output.progress == "json") {
         printMessage(jsonLine({{"type", "settings"}, {"settings", settings}}));
         return;
     }
     std::map<std::string, std::string> byOrigin;
+    const std::optional<tasks::BenchmarkSpec> asked = benchmarkOf(settings);
+    bool searchesBases = false;
     for (const auto& [key, setting] : settings.items()) {
-        const nlohmann::json& value = setting.at("value");
-        byOrigin[setting.value("origin", "default")] += fmt::format(" {}={}", key,
-                                                                    value.is_null()     ? "auto"
-                                                                    : value.is_string() ? value.get<std::string>()
-                                                                                        : value.dump());
+        const json& value = setting.at("value");
+        if (isIdle(key, value, asked)) continue;
+        const bool usualPlaces = key == "positions" && value.is_null() && asked && movesEvidence(*asked);
+        const std::string text = usualPlaces ? studies::kDefaultPositions : settingText(key, value);
+        byOrigin[setting.value("origin", "default")] += fmt::format(" {}={}", key, text);
+        searchesBases = searchesBases || text.find("bases=search") != std::string::npos;
     }
     for (const auto& [origin, text] : byOrigin) printMessage(fmt::format("settings ({}):{}", origin, text));
+    if (searchesBases) printMessage("settings: " + studies::bucketSearchRule());
 }
 
 }  // namespace lpes::cli

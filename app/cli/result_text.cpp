@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <sstream>
 #include <vector>
 
 #include "app/cli/output.h"
 #include "core/analysis/verdict.h"
 #include "core/curve/scale_groups.h"
 #include "core/studies/evaluation_summary.h"
+#include "core/studies/plot_queries.h"
 
 namespace lpes::cli {
 
@@ -42,6 +44,21 @@ std::string skippedNote(const json& result) {
     if (skipped == 0) return {};
     return fmt::format("{} items are longer than the model's context and were left out, none was cut.\n",
                        skipped.dump());
+}
+
+/// What a search would maximise: the total and, where evidence moves, each position's share.
+std::string fitnessText(const json& result) {
+    const json fitness = result.value("fitness", json());
+    if (!fitness.is_number()) return {};
+    std::string byPosition;
+    for (const json& position : result.at("positions")) {
+        byPosition += fmt::format("{}{} {}", byPosition.empty() ? "" : ", ", position.value("position", ""),
+                                  formatNumber(position.value("fitness", json()), 4));
+    }
+    if (result.at("positions").size() < 2) byPosition.clear();
+    return fmt::format("Fitness by {} {}{}: what a search with this score maximises (equal weights, no gap penalty)\n",
+                       result.value("score", ""), formatNumber(fitness, 4),
+                       byPosition.empty() ? "" : " (" + byPosition + ")");
 }
 
 /// Mean score of groups of items, or of prompts by length.
@@ -148,15 +165,15 @@ std::string biasText(const json& bias) {
 
 std::string guardrailText(const json& guardrail) {
     if (!guardrail.is_object()) return {};
-    std::string exams;
-    for (const json& exam : guardrail.at("exams")) {
-        exams += fmt::format("; {} {} → {} (n = {})", exam.value("name", ""), formatNumber(exam.at("baseline"), 3),
-                             formatNumber(exam.at("method"), 3), exam.at("n").dump());
-    }
-    const json& perplexity = guardrail.at("perplexity");
-    return fmt::format("Guardrail {}: {}. Perplexity {} → {}{}\n", guardrail.value("light", ""),
-                       guardrail.value("reason", ""), formatNumber(perplexity.at("baseline"), 3),
-                       formatNumber(perplexity.at("method"), 3), exams);
+    std::string out = fmt::format("Guardrail {}: {}.\n", guardrail.value("light", ""), guardrail.value("reason", ""));
+    std::istringstream lines(studies::guardrailLines(guardrail));
+    for (std::string line; std::getline(lines, line);) out += "  " + line + "\n";
+    return out;
+}
+
+std::string basesText(const json& search) {
+    if (!search.is_object()) return {};
+    return fmt::format("Bases: {}\n", search.value("words", ""));
 }
 
 std::string fewItemsNote() {
@@ -180,7 +197,9 @@ std::string evalText(const json& result) {
     out += fmt::format("\nMean accuracy {}, gap {}, {} s, {} prompts/s\n", formatNumber(result.at("mean_accuracy"), 3),
                        formatNumber(result.at("gap"), 3), formatNumber(result.at("seconds"), 1),
                        formatNumber(result.at("prompts_per_second"), 2));
+    out += fitnessText(result);
     if (result.contains("applied")) out += "RoPE scales: applied, " + result.at("applied").get<std::string>() + "\n";
+    out += basesText(result.value("bases_search", json()));
     out += biasText(result.value("bias", json()));
     out += agreementText(result.value("agreement", json()));
     out += noiseText(result.value("noise", json()));

@@ -18,6 +18,8 @@ namespace lpes::cli {
 [[nodiscard]] std::string guardrailText(const nlohmann::json& guardrail);
 /// The line below a table whose p values are dashes.
 [[nodiscard]] std::string fewItemsNote();
+/// Which bases were searched, and which were found.
+[[nodiscard]] std::string basesText(const nlohmann::json& search);
 [[nodiscard]] std::string searchedOnText(const nlohmann::json& searched);
 [[nodiscard]] std::string benchText(const nlohmann::json& result);
 [[nodiscard]] std::string searchText(const nlohmann::json& result);

@@ -10,6 +10,7 @@
 #include "app/cli/verb.h"
 #include "core/base/error.h"
 #include "core/studies/inspect.h"
+#include "core/studies/task_setup.h"
 #include "core/text/chat_preset.h"
 
 namespace lpes::cli {
@@ -146,7 +147,10 @@ void addTextVerbs(CLI::App& app, Action& action) {
     generate->flags.add("--max-new-tokens", "N", "Tokens at most; an end token ends the text earlier [100]",
                         toNumber<int>(generate->settings.maxNewTokens, 1));
     generate->flags.add("--chat", "PRESET", "Wrap the prompt as a chat turn: " + text::chatPresetNames() + " [none]",
-                        toText(generate->settings.chat));
+                        [&chat = generate->settings.chat](const std::string&, const std::string& text) -> Result<void> {
+                            chat = text == "auto" ? std::string() : studies::namedPreset(text).value_or("");
+                            return {};
+                        });
     generate->flags.add("--temperature", "T", "0 takes the likeliest token, above 0 samples [0]",
                         toNumber<double>(generate->settings.temperature, 0.0));
     generate->flags.add("--seed", "N", "Seed of the sampling [1]", toNumber<std::uint64_t>(generate->settings.seed));

@@ -124,7 +124,7 @@ studies::TaskSpec taskSpecOf(const TaskForm& form, const studies::TaskSpec& stud
         if (spec.data) spec.niah.haystack = "essay";
         if (!spec.data && spec.niah.haystack == "essay") spec.niah.haystack = tasks::NiahSpec{}.haystack;
     }
-    spec.chat = unlessEmpty(form.chat);
+    spec.chat = studies::namedPreset(unlessEmpty(form.chat));
     return spec;
 }
 

@@ -130,6 +130,15 @@ double mcnemarExact(std::int64_t onlyA, std::int64_t onlyB) {
     return std::min(1.0, 2.0 * boost::math::cdf(fair, static_cast<double>(std::min(onlyA, onlyB))));
 }
 
+Interval pairedShareInterval(std::int64_t onlyA, std::int64_t onlyB, std::int64_t n) {
+    if (n <= 0) return {-1.0, 1.0};
+    const double count = static_cast<double>(n + 2);
+    const double lost = static_cast<double>(onlyA + 1) / count, won = static_cast<double>(onlyB + 1) / count;
+    const double z = boost::math::quantile(boost::math::normal(), 0.5 + kConfidence / 2.0);
+    const double half = z * std::sqrt((lost + won - (won - lost) * (won - lost)) / count);
+    return {std::max(-1.0, won - lost - half), std::min(1.0, won - lost + half)};
+}
+
 std::vector<double> holmAdjusted(std::span<const double> pValues) {
     std::vector<std::size_t> known;
     for (std::size_t i = 0; i < pValues.size(); ++i) {

@@ -54,6 +54,12 @@ struct PairedBootstrap {
 /// Exact two-sided McNemar test: `onlyA` items right under A alone, `onlyB` under B alone (binomial, p ≤ 1).
 [[nodiscard]] double mcnemarExact(std::int64_t onlyA, std::int64_t onlyB);
 
+/// 95 % interval of (onlyB − onlyA)/n: the change of a share from A to B over the same n items, of which `onlyA` are
+/// right under A alone and `onlyB` under B alone. Wald's interval with one more item of either kind (D. Bonett and R.
+/// Price, 2012): where no item changes it still has the width that n items leave open, and a bootstrap over them none.
+/// n ≤ 0 gives [−1, 1].
+[[nodiscard]] Interval pairedShareInterval(std::int64_t onlyA, std::int64_t onlyB, std::int64_t n);
+
 /// Holm's step-down adjustment of several tests' p values (S. Holm, 1979), in their order: the probability that any of
 /// them is found by chance alone stays below the level that an adjusted value is held against. At most 1; NaN stays NaN
 /// and counts as a test.

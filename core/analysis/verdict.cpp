@@ -8,16 +8,11 @@
 
 namespace lpes::analysis {
 
-namespace {
-
-/// With the typographic minus sign.
 std::string signedNumber(double value, int decimals) {
     std::string text = fmt::format("{:.{}f}", std::abs(value), decimals);
     const bool isZero = text.find_first_not_of("0.") == std::string::npos;
     return (value < 0.0 && !isZero ? "\u2212" : "") + text;
 }
-
-}  // namespace
 
 std::string verdictSentence(const PairedBootstrap& nll, std::optional<double> pValue, double baselineMean,
                             double otherMean, std::int64_t items, std::string_view reference, std::size_t tests) {

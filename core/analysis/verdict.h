@@ -14,6 +14,9 @@ inline constexpr double kSignificance = 0.05;
 /// Fewer complete items get no verdict: a bootstrap over a handful of items finds significance where there is none.
 inline constexpr std::int64_t kFewestItems = 10;
 
+/// With the typographic minus sign, which a value that is rounded to 0 has not.
+[[nodiscard]] std::string signedNumber(double value, int decimals);
+
 /// `reference` in the words of the sentence. "Better than the baseline: answer NLL 1.585 against 1.823 nats (difference
 /// −0.238, 95 % −0.310 to −0.170, p = 0.0002, paired bootstrap over 40 items)". `pValue` decides: the test's own, or
 /// one that was adjusted for `tests` of them, which the sentence then says. Fewer than kFewestItems items or a value

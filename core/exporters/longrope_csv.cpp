@@ -48,19 +48,13 @@ Result<std::vector<std::vector<double>>> longRopeFromCsv(const std::string& text
         if (line->empty()) continue;
         auto row = rowOf(*line, lines.number(), origin);
         if (!row) return fail(row.error());
-        if (!rows.empty() && row->size() != rows.front().size()) {
-            return fail(ErrorCode::BadInput,
-                        fmt::format("{}: line {} ends at column {} and the lines before it at column {}; every row has "
-                                    "one factor per frequency",
-                                    origin, lines.number(), row->size(), rows.front().size()));
-        }
         rows.push_back(std::move(*row));
     }
     if (rows.empty()) {
         return fail(ErrorCode::BadInput,
                     fmt::format("{}: holds no factors; line 1, column 1 is where the first one stands", origin));
     }
-    if (rows.front().size() > 1) return rows;
+    if (std::ranges::any_of(rows, [](const auto& row) { return row.size() > 1; })) return rows;
     std::vector<double> column;
     for (const std::vector<double>& row : rows) column.push_back(row.front());
     return std::vector<std::vector<double>>{std::move(column)};

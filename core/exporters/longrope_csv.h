@@ -14,8 +14,8 @@
 namespace lpes::exporters {
 
 /// One row per layer, or one for all of them: a single column is taken as a single row. Empty lines are left out.
-/// BadInput, with line and column, for what is no finite number above 0, for rows of different lengths, and for a file
-/// without numbers. `origin` (the file) starts every message. How many there must be only the model knows.
+/// BadInput, with line and column, for what is no finite number above 0, and for a file without numbers. `origin` (the
+/// file) starts every message. How many there must be in a row, and how many rows, only the model knows.
 [[nodiscard]] Result<std::vector<std::vector<double>>> longRopeFromCsv(const std::string& text,
                                                                        const std::string& origin);
 [[nodiscard]] Result<std::vector<std::vector<double>>> readLongRope(const std::filesystem::path& path);

@@ -124,10 +124,13 @@ std::vector<double> bucketWaveform(double base, int headDim, int first, int last
     return wave;
 }
 
+int BucketSearch::candidates() const {
+    return static_cast<int>(std::floor((maxBase - minBase) / step + 1e-9)) + 1;
+}
+
 std::vector<double> searchBucketBases(const BucketSearch& search) {
     std::vector<Candidate> candidates;
-    const int steps = static_cast<int>(std::floor((search.maxBase - search.minBase) / search.step + 1e-9));
-    for (int i = 0; i <= steps; ++i) {
+    for (int i = 0; i < search.candidates(); ++i) {
         const double base = search.minBase + i * search.step;
         candidates.push_back({base, turnsOf(base, search)});
     }

@@ -182,16 +182,23 @@ class Resolver {
         return profile->divisors.empty() ? Result<void>{} : multiplyDivisors(profile->divisors, part.file);
     }
 
-    Result<void> multiplyDivisors(const Rows& rows, const std::string& file) {
+    /// `rows`: one per layer; a single one of a file stands for all of them and has been repeated.
+    [[nodiscard]] Result<void> checkFactors(const Rows& rows, const std::string& file) const {
         const auto half = static_cast<std::size_t>(m_model.rope.rotated() / 2);
-        const auto wrong = std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.size() != half; });
-        if (rows.size() != layers() || wrong != rows.end()) {
-            return fail(
-                ErrorCode::BadInput,
-                fmt::format("{}: has {} rows of {} factors; this model needs {} factors in one row, or {} rows "
-                            "of them",
-                            file, rows.size(), wrong != rows.end() ? wrong->size() : half, half, m_model.numLayers));
+        const std::string needed = fmt::format(
+            "this model takes one row of {} factors (d/2), or {} rows of {} (L × d/2)", half, m_model.numLayers, half);
+        for (std::size_t row = 0; row < rows.size(); ++row) {
+            if (rows[row].size() == half) continue;
+            return fail(ErrorCode::BadInput, fmt::format("{}: row {} has {} factors instead of {}; {}", file, row + 1,
+                                                         rows[row].size(), half, needed));
         }
+        if (rows.size() == layers()) return {};
+        return fail(ErrorCode::BadInput,
+                    fmt::format("{}: has {} rows of {} factors; {}", file, rows.size(), half, needed));
+    }
+
+    Result<void> multiplyDivisors(const Rows& rows, const std::string& file) {
+        if (auto fits = checkFactors(rows, file); !fits) return fits;
         if (m_method.divisors.empty()) {
             m_method.divisors = rows;
             return {};
@@ -220,9 +227,8 @@ class Resolver {
         return {};
     }
 
-    [[nodiscard]] std::vector<double> basesOf(const MethodPart& part) const {
-        if (!part.searchedBases) return part.bases.empty() ? attentionBucketBases(m_model.rope.theta) : part.bases;
-        // The released search is for a base of 10000, 4,096 tokens and heads of 128; in the same proportions here.
+    /// The released search is for a base of 10000, 4,096 tokens and heads of 128; in the same proportions here.
+    [[nodiscard]] BucketSearch bucketSearch(int count) const {
         BucketSearch search;
         const double unit = m_model.rope.theta / search.minBase;
         search.headDim = m_model.rope.rotated();
@@ -231,14 +237,21 @@ class Resolver {
         search.minBase *= unit;
         search.maxBase *= unit;
         search.step *= unit;
-        search.count = *part.searchedBases;
-        return searchBucketBases(search);
+        search.count = count;
+        return search;
     }
 
     Result<void> takeBuckets(const MethodPart& part) {
         if (auto valid = requirePlain(part, "its paths differ in a base that decides every frequency"); !valid)
             return valid;
-        m_method.buckets = AttentionBuckets{basesOf(part), part.combine};
+        AttentionBuckets buckets{part.bases, part.combine};
+        if (part.searchedBases) {
+            m_method.bucketSearch = bucketSearch(*part.searchedBases);
+            buckets.bases = searchBucketBases(*m_method.bucketSearch);
+        } else if (buckets.bases.empty()) {
+            buckets.bases = attentionBucketBases(m_model.rope.theta);
+        }
+        m_method.buckets = std::move(buckets);
         return {};
     }
 

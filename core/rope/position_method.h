@@ -9,6 +9,7 @@
 
 #include "core/base/result.h"
 #include "core/rope/method_spec.h"
+#include "core/rope/rivals.h"
 #include "core/rope/rope_config.h"
 
 namespace lpes::rope {
@@ -71,6 +72,8 @@ struct PositionMethod {
     std::vector<std::vector<double>> divisors;
     std::optional<MsPoe> msPoe;
     std::optional<AttentionBuckets> buckets;
+    /// How the bases of `buckets` were found, where they were searched for.
+    std::optional<BucketSearch> bucketSearch;
     std::shared_ptr<const MoiceRouters> moice;
     /// How much longer than the model's own the context may become: the factor of pi, ntk, dynamic-ntk and yarn.
     double contextFactor = 1.0;

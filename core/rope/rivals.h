@@ -52,6 +52,8 @@ struct BucketSearch {
     int count = 6;              ///< bases in the end; fewer where the candidates run out
     std::vector<double> start;  ///< bases to begin with, in this order; empty: the best pair
     int tolerance = 3;          ///< tokens between a peak and the trough that it fills
+
+    [[nodiscard]] int candidates() const;  ///< bases from minBase to maxBase
 };
 /// Bases in the order in which they were chosen.
 [[nodiscard]] std::vector<double> searchBucketBases(const BucketSearch& search);

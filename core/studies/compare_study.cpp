@@ -11,6 +11,7 @@
 #include "core/studies/evaluation_summary.h"
 #include "core/studies/json_rows.h"
 #include "core/studies/method_timing.h"
+#include "core/studies/method_words.h"
 #include "core/studies/resuming.h"
 #include "core/studies/run_session.h"
 #include "core/studies/studies.h"
@@ -199,6 +200,7 @@ Result<json> methodJson(const Comparison& work, const Contender& one, const anal
     auto searchedOn = overlapJson(one.spec, work.bench.task);
     if (!searchedOn) return fail(searchedOn.error());
     out["searched_on"] = std::move(*searchedOn);
+    if (one.method.bucketSearch) out["bases_search"] = bucketSearchJson(one.method);
     for (const analysis::PositionResult& position : accuracy.positions)
         nll += position.answerNll / static_cast<double>(accuracy.positions.size());
     out["mean_answer_nll"] = nll;

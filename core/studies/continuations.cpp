@@ -1,6 +1,7 @@
 #include "core/studies/continuations.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace lpes::studies {
@@ -27,7 +28,12 @@ Judgement judge(const TokenizedPrompt& prompt, std::span<const model::AnswerScor
     Judgement judgement;
     if (!prompt.choices.empty()) {
         answer = std::ranges::find(prompt.choices, prompt.answer) - prompt.choices.begin();
-        judgement.chosen = std::ranges::max_element(scores, {}, total) - scores.begin() == answer;
+        const auto likeliest = std::ranges::max_element(scores, {}, total);
+        judgement.chosen = likeliest - scores.begin() == answer;
+        double likelihood = 0.0;  // of all choices, relative to the likeliest
+        for (const model::AnswerScore& score : scores) likelihood += std::exp(total(score) - total(*likeliest));
+        judgement.choiceNll =
+            total(*likeliest) + std::log(likelihood) - total(scores[static_cast<std::size_t>(answer)]);
     }
     const model::AnswerScore& own = scores[static_cast<std::size_t>(answer)];
     judgement.answerNll = own.meanNll;

@@ -17,9 +17,12 @@ void addContinuations(const TokenizedPrompt& prompt, std::vector<model::ScoredPr
 /// What the likelihoods of a prompt's continuations say about it.
 struct Judgement {
     double answerNll = 0.0;  ///< mean over the answer's tokens
-    bool strict = false;     ///< every token of the answer is the likeliest
-    bool chosen = false;     ///< the answer is the likeliest of the choices, by its whole log-probability; the first of
-                             ///< equal ones counts. False where there is nothing to choose from
+    /// Minus the logarithm of the answer's share of all choices' likelihood: not moved by how likely the model is to
+    /// answer by a choice at all. 0 where there is nothing to choose from.
+    double choiceNll = 0.0;
+    bool strict = false;  ///< every token of the answer is the likeliest
+    bool chosen = false;  ///< the answer is the likeliest of the choices, by its whole log-probability; the first of
+                          ///< equal ones counts. False where there is nothing to choose from
 };
 /// `scores` [continuationCount], in the order of addContinuations.
 [[nodiscard]] Judgement judge(const TokenizedPrompt& prompt, std::span<const model::AnswerScore> scores);

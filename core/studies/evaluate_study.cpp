@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
 #include "core/analysis/position_accuracy.h"
+#include "core/search/genetic_search.h"
 #include "core/studies/evaluation_summary.h"
 #include "core/studies/json_rows.h"
+#include "core/studies/method_words.h"
 #include "core/studies/run_session.h"
 #include "core/studies/studies.h"
 
@@ -114,6 +116,7 @@ class Evaluation {
             {"positions", positionsJson(m_accuracy)},
             {"mean_accuracy", m_accuracy.meanAccuracy},
             {"gap", m_accuracy.gap},
+            {"fitness", nullptr},
             {"bias", biasJson(task, outcomes)},
             {"groups", groupsJson(task, outcomes, m_work.plan.graded())},
             {"lengths", lengthsJson(outcomes, m_work.plan.graded())},
@@ -125,7 +128,19 @@ class Evaluation {
             {"seconds", seconds},
             {"prompts_per_second", seconds > 0 ? static_cast<double>(m_progress.promptsComputed()) / seconds : 0.0},
             {"settings", settingsJson}};
+        if (m_work.method.bucketSearch) outcome.result["bases_search"] = bucketSearchJson(m_work.method);
+        if (m_accuracy.items > 0) addFitness(outcome.result);
         return outcome;
+    }
+
+    /// What a search would see of these items.
+    void addFitness(json& result) const {
+        std::vector<double> byPosition;
+        for (const analysis::PositionResult& position : m_accuracy.positions) {
+            byPosition.push_back(m_work.score.score(position.accuracy, position.answerNll));
+            result["positions"][byPosition.size() - 1]["fitness"] = byPosition.back();
+        }
+        result["fitness"] = search::weightedFitness(byPosition, std::vector<double>(byPosition.size(), 1.0), 0.0);
     }
 
     const EvalSettings& m_settings;

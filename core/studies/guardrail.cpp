@@ -1,15 +1,10 @@
 #include "core/studies/guardrail.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <optional>
 #include <span>
 
-#include "core/analysis/statistics.h"
-#include "core/analysis/verdict.h"
 #include "core/studies/continuations.h"
 #include "core/studies/json_rows.h"
 #include "core/studies/prompt_maker.h"
@@ -21,9 +16,6 @@ namespace lpes::studies {
 namespace {
 
 using nlohmann::json;
-
-// Our defaults (guardrail.h).
-constexpr double kAmberRatio = 1.01, kRedRatio = 1.05, kAmberFall = 0.02;
 
 Result<TokenizedPrompt> questionTokens(const tasks::ShortQuestion& question, const text::Tokenizer& tokenizer) {
     TokenizedPrompt tokens;
@@ -55,40 +47,12 @@ Result<void> ask(std::span<const TokenizedPrompt> questions, model::ModelSession
         const Judgement judgement = judge(question, left.first(count));
         left = left.subspan(count);
         answers.right.push_back(judgement.chosen);
-        answers.answerNll.push_back(judgement.answerNll);
+        answers.choiceNll.push_back(judgement.choiceNll);
     }
     return {};
 }
 
-double share(const std::vector<bool>& right) {
-    return right.empty() ? 0.0
-                         : static_cast<double>(std::ranges::count(right, true)) / static_cast<double>(right.size());
-}
-
-/// The worse of two.
-void raise(Light& light, std::string& reason, Light found, std::string why) {
-    if (static_cast<int>(found) <= static_cast<int>(light)) return;
-    light = found;
-    reason = std::move(why);
-}
-
 }  // namespace
-
-double GuardrailSide::perplexity() const {
-    return std::exp(-logLikelihood / static_cast<double>(std::max<std::int64_t>(tokens, 1)));
-}
-
-std::string lightName(Light light) {
-    switch (light) {
-        case Light::Green:
-            return "green";
-        case Light::Amber:
-            return "amber";
-        case Light::Red:
-            break;
-    }
-    return "red";
-}
 
 Result<Guardrail> Guardrail::make(const GuardrailSettings& settings, const text::Tokenizer& tokenizer,
                                   int contextLength, std::stop_token stop) {
@@ -158,8 +122,8 @@ Result<GuardrailSide> Guardrail::measure(model::ModelSession& session, const rop
     for (const auto& text : m_texts) {
         const auto scored = session.scoreText(text, method, 1, stop);
         if (!scored) return fail(scored.error());
-        side.logLikelihood += std::accumulate(scored->logProbs.begin(), scored->logProbs.end(), 0.0);
-        side.tokens += static_cast<std::int64_t>(scored->logProbs.size());
+        side.textNll.push_back(-std::accumulate(scored->logProbs.begin(), scored->logProbs.end(), 0.0));
+        side.textTokens.push_back(static_cast<std::int64_t>(scored->logProbs.size()));
         if (auto told = observer.chunkDone(1, 0); !told) return fail(told.error());
     }
     for (const Exam& exam : m_exams) {
@@ -177,53 +141,9 @@ Result<GuardrailSide> Guardrail::measure(model::ModelSession& session, const rop
 }
 
 json Guardrail::judge(const GuardrailSide& baseline, const GuardrailSide& method) const {
-    const double ratio = method.perplexity() / baseline.perplexity();
-    Light light = Light::Green;
-    std::string reason = fmt::format("short-context perplexity × {:.3f}, no exam falls", ratio);
-    if (ratio > kAmberRatio || !std::isfinite(ratio)) {
-        raise(light, reason, ratio > kRedRatio || !std::isfinite(ratio) ? Light::Red : Light::Amber,
-              fmt::format("short-context perplexity rises to {:.3f} times the baseline's", ratio));
-    }
-    json exams = json::array();
-    for (std::size_t i = 0; i < m_exams.size(); ++i) {
-        const GuardrailSide::Exam &before = baseline.exams[i], &after = method.exams[i];
-        std::int64_t lost = 0, won = 0;
-        for (std::size_t q = 0; q < before.right.size(); ++q) {
-            lost += before.right[q] && !after.right[q] ? 1 : 0;
-            won += !before.right[q] && after.right[q] ? 1 : 0;
-        }
-        const double difference = share(after.right) - share(before.right);
-        const bool tested = static_cast<std::int64_t>(before.right.size()) >= analysis::kFewestItems;
-        const auto p = tested ? std::optional(analysis::mcnemarExact(lost, won)) : std::nullopt;
-        exams.push_back({{"name", before.name},
-                         {"n", before.right.size()},
-                         {"baseline", share(before.right)},
-                         {"method", share(after.right)},
-                         {"difference", difference},
-                         {"answer_nll_difference", analysis::mean(after.answerNll) - analysis::mean(before.answerNll)},
-                         {"p_value", optionalJson(p)}});
-        if (difference < 0.0 && p && *p < analysis::kSignificance) {
-            raise(light, reason, Light::Red,
-                  fmt::format("{}: accuracy falls by {:.1f} points (p = {:.3g})", before.name, -100 * difference, *p));
-        } else if (difference < -kAmberFall) {
-            raise(light, reason, Light::Amber,
-                  fmt::format("{}: accuracy falls by {:.1f} points, {}", before.name, -100 * difference,
-                              p ? fmt::format("which chance could explain (p = {:.2g})", *p)
-                                : fmt::format("of {} questions, too few for a test", before.right.size())));
-        }
-    }
-    return {{"light", lightName(light)},
-            {"reason", reason},
-            {"perplexity",
-             {{"baseline", baseline.perplexity()},
-              {"method", method.perplexity()},
-              {"ratio", ratio},
-              {"texts", m_texts.size()},
-              {"tokens", baseline.tokens},
-              {"window", "each text alone"},
-              {"bos", "none"}}},
-            {"exams", std::move(exams)},
-            {"left_out", m_leftOut}};
+    json judged = judgeShortContexts(baseline, method);
+    judged["left_out"] = m_leftOut;
+    return judged;
 }
 
 }  // namespace lpes::studies

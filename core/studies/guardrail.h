@@ -9,6 +9,7 @@
 
 #include "core/base/result.h"
 #include "core/model/causal_lm.h"
+#include "core/studies/guardrail_rules.h"
 #include "core/studies/item_evaluator.h"
 #include "core/text/tokenizer.h"
 
@@ -19,23 +20,6 @@ struct GuardrailSettings {
     int items = 100;                         ///< short questions, and questions of each exam, at most; 0: no guardrail
     std::optional<std::string> mmlu, ceval;  ///< official data of exams that are asked too, with five examples
 };
-
-/// One method on the guardrail's texts and questions.
-struct GuardrailSide {
-    struct Exam {
-        std::string name;
-        std::vector<bool> right;        ///< [questions]
-        std::vector<double> answerNll;  ///< [questions] of the right choice, nats
-    };
-    double logLikelihood = 0.0;  ///< of all scored tokens of the texts, nats
-    std::int64_t tokens = 0;     ///< scored ones
-    std::vector<Exam> exams;
-
-    [[nodiscard]] double perplexity() const;
-};
-
-enum class Light { Green, Amber, Red };
-[[nodiscard]] std::string lightName(Light light);  ///< "green", …
 
 /// The texts and questions, tokenized once. Every text stands alone in a window of its own, without special tokens; its
 /// first token is not scored. Questions that do not fit into the context are left out and counted.
@@ -54,11 +38,8 @@ class Guardrail {
     [[nodiscard]] Result<GuardrailSide> measure(model::ModelSession& session, const rope::PositionMethod& method,
                                                 ChunkObserver& observer, std::stop_token stop) const;
 
-    /// {"light", "reason", "perplexity": {"baseline", "method", "ratio", "texts", "tokens", "window", "bos"}, "exams":
-    /// [{"name", "n", "baseline", "method", "difference", "p_value"}…], "left_out"}. Our defaults: red where perplexity
-    /// rises by more than 5 % or an exam falls with p < 0.05 (exact McNemar); amber above 1 %, or where an exam falls
-    /// by more than two points that chance could explain; green otherwise. Fewer than 10 questions have no p value
-    /// (null) and give no red.
+    /// The light with its reason and figures (guardrail_rules.h), and "left_out": texts and questions that do not fit
+    /// into the context.
     [[nodiscard]] nlohmann::json judge(const GuardrailSide& baseline, const GuardrailSide& method) const;
 
   private:

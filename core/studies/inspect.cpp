@@ -125,6 +125,7 @@ void addMethodFields(json& out, const model::ModelConfig& config, const rope::Po
             {{"base", bases[path]}, {"inv_freq", effectiveFrequencies(config, method, 1, static_cast<int>(path))}});
     }
     out["bases"] = std::move(paths);
+    if (method.bucketSearch) out["bases_search"] = bucketSearchJson(method);
 }
 
 /// Bytes by context length: powers of two up to the model's context, and the context itself.

@@ -16,7 +16,8 @@ namespace lpes::studies {
 
 /// What a model file says about itself: `inspect --json` without method and memory; what the data base stores with a
 /// model. `inv_freq` and `layer_scales` are the method's (a default one: the model's own RoPE), without what Ms-PoE
-/// chooses by the prompt; of Attention Buckets and MoICE they are those of the first base, and `bases` has every one's.
+/// chooses by the prompt; of Attention Buckets and MoICE they are those of the first base, and `bases` has every one's;
+/// `bases_search` says how those of Attention Buckets were found where they were searched for (bucketSearchJson).
 /// A profile by key/value head is in `head_scales` [L][K]; factors by frequency, a profile's by band among them, are in
 /// `inv_freq` and by themselves in `divisors` [L][R/2].
 /// The tokenizer is left out when the model was opened without it.

@@ -7,6 +7,37 @@
 
 namespace lpes::studies {
 
+std::string bucketSearchWords(const rope::BucketSearch& search, std::span<const double> found) {
+    return fmt::format(
+        "those that a greedy search for {} found among {} from {:.10g} to {:.10g} in steps of {:.10g}, by how the "
+        "peaks "
+        "of one fill the troughs of the others at distances of {} to {} tokens: {:.10g}",
+        search.count, search.candidates(), search.minBase, search.maxBase, search.step, search.first, search.last,
+        fmt::join(found, ", "));
+}
+
+std::string bucketSearchRule() {
+    const rope::BucketSearch search;
+    return fmt::format(
+        "bases=search tries {} bases from 1 to {:g} times the model's own in steps of {:g} times it; the result says "
+        "which it found",
+        search.candidates(), search.maxBase / search.minBase, search.step / search.minBase);
+}
+
+nlohmann::json bucketSearchJson(const rope::PositionMethod& method) {
+    if (!method.bucketSearch || !method.buckets) return nullptr;
+    const rope::BucketSearch& search = *method.bucketSearch;
+    return {{"min_base", search.minBase},
+            {"max_base", search.maxBase},
+            {"step", search.step},
+            {"candidates", search.candidates()},
+            {"first_distance", search.first},
+            {"last_distance", search.last},
+            {"count", search.count},
+            {"found", method.buckets->bases},
+            {"words", bucketSearchWords(search, method.buckets->bases)}};
+}
+
 namespace {
 
 using rope::MethodPart;
@@ -59,14 +90,15 @@ std::string msPoeWords(const rope::MsPoe& msPoe, const rope::MethodModel& model)
                         : "; a group of query heads shares one ratio, by the mean of its scores (ours)");
 }
 
-std::string bucketWords(const rope::AttentionBuckets& buckets) {
+std::string bucketWords(const rope::AttentionBuckets& buckets, const std::optional<rope::BucketSearch>& search) {
     const bool logits = buckets.combine == MethodPart::Combine::Logits;
-    return fmt::format(
+    const std::string words = fmt::format(
         "{} paths read the whole text, with the RoPE bases {:.10g}; their last {} are added up, weighted by the "
         "softmax "
         "of each path's largest logit ({})",
         buckets.bases.size(), fmt::join(buckets.bases, ", "), logits ? "logits" : "probabilities",
         logits ? "as the released code does it" : "as the paper draws it");
+    return search ? fmt::format("{}; the bases are {}", words, bucketSearchWords(*search, buckets.bases)) : words;
 }
 
 std::string moiceWords(const rope::MoiceRouters& routers) {
@@ -120,7 +152,7 @@ std::string partMeaning(const MethodPart& part, const rope::PositionMethod& meth
         case Kind::MsPoe:
             return msPoeWords(*method.msPoe, model);
         case Kind::AttentionBuckets:
-            return bucketWords(*method.buckets);
+            return bucketWords(*method.buckets, method.bucketSearch);
         case Kind::Moice:
             return moiceWords(*method.moice);
     }

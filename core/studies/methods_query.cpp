@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "core/analysis/verdict.h"
 #include "core/rope/method_spec.h"
 #include "core/studies/json_rows.h"
 #include "core/studies/plot_queries.h"
@@ -81,6 +82,13 @@ MethodsPlot::Method methodOf(const json& stored) {
     return method;
 }
 
+/// ", 95 % −0.010 to 0.020"; nothing where an end is unknown.
+std::string intervalWords(const json& object, const char* low, const char* high) {
+    const double from = numberAt(object, low), to = numberAt(object, high);
+    if (!std::isfinite(from) || !std::isfinite(to)) return {};
+    return fmt::format(", 95 % {} to {}", analysis::signedNumber(from, 3), analysis::signedNumber(to, 3));
+}
+
 /// Without intervals and times: those are for the end.
 Result<MethodsPlot> soFar(store::StoreReader& store, const RunView& view, std::int64_t& items) {
     auto shared = sharedOutcomes(store, view);
@@ -111,13 +119,19 @@ std::string guardrailLines(const json& guardrail) {
     if (!guardrail.is_object()) return {};
     const json perplexity = memberAt(guardrail, "perplexity");
     std::string lines =
-        fmt::format("Perplexity of short contexts: {:.3f} → {:.3f} (× {:.3f})", numberAt(perplexity, "baseline"),
-                    numberAt(perplexity, "method"), numberAt(perplexity, "ratio"));
+        fmt::format("Perplexity of {} short texts: {:.3f} → {:.3f} (× {:.3f}{})", countAt(perplexity, "texts"),
+                    numberAt(perplexity, "baseline"), numberAt(perplexity, "method"), numberAt(perplexity, "ratio"),
+                    intervalWords(perplexity, "ci_low", "ci_high"));
     for (const json& exam : memberAt(guardrail, "exams")) {
         const double p = numberAt(exam, "p_value");
-        lines += fmt::format("\n{}, {} questions: {:.3f} → {:.3f}{}", textAt(exam, "name"), countAt(exam, "n"),
-                             numberAt(exam, "baseline"), numberAt(exam, "method"),
-                             std::isfinite(p) ? fmt::format(" (p = {:.3g})", p) : ", too few for a test");
+        lines += fmt::format(
+            "\n{}, {} questions: accuracy {:.3f} → {:.3f} (change {}{}, {}), NLL of the right choice changes by {} "
+            "nats{}",
+            textAt(exam, "name"), countAt(exam, "n"), numberAt(exam, "baseline"), numberAt(exam, "method"),
+            analysis::signedNumber(numberAt(exam, "difference"), 3), intervalWords(exam, "ci_low", "ci_high"),
+            std::isfinite(p) ? fmt::format("p = {:.3g}", p) : "too few for a test",
+            analysis::signedNumber(numberAt(exam, "choice_nll_difference"), 3),
+            intervalWords(exam, "choice_nll_ci_low", "choice_nll_ci_high"));
     }
     return lines;
 }

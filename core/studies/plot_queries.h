@@ -51,7 +51,8 @@ struct RunPopulation {
 /// Empty for a run that is no search.
 [[nodiscard]] Result<RunPopulation> populationOf(store::StoreReader& store, const store::RunRow& run);
 
-/// A guardrail's figures in words, a line each: perplexity of short contexts, then the exams. Empty for null.
+/// A guardrail's figures with their intervals in words, a line each: perplexity of short contexts, then the exams.
+/// Empty for null.
 [[nodiscard]] std::string guardrailLines(const nlohmann::json& guardrail);
 
 /// A run of the data base as the user names it: a number, or "last". Usage otherwise.

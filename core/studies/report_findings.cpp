@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/studies/evaluation_summary.h"
+#include "core/studies/guardrail_rules.h"
 #include "core/studies/report_html.h"
 #include "core/studies/report_sections.h"
 
@@ -51,21 +52,31 @@ std::string sideBySide(const std::vector<ReportSide>& sides, const char* key, co
     return table.html(title);
 }
 
+/// "0.010 (−0.020 – 0.040)": a change and its interval.
+std::string changeCell(const json& row, const char* change, const char* low, const char* high, const char* format) {
+    return fmt::format("{} ({} – {})", numberIn(row, change, format), numberIn(row, low, format),
+                       numberIn(row, high, format));
+}
+
 void addGuardrail(HtmlTable& table, const std::string& name, const json& guardrail) {
     const std::string light = textIn(guardrail, "light");
     const json perplexity = memberOf(guardrail, "perplexity");
-    std::string exams;
+    std::string exams, likelihoods;
     for (const json& exam : listIn(guardrail, "exams")) {
-        exams +=
-            fmt::format("{}{}: {} → {} (n = {}, p = {})", exams.empty() ? "" : "<br>", escapeHtml(textIn(exam, "name")),
-                        numberIn(exam, "baseline", "{:.3f}"), numberIn(exam, "method", "{:.3f}"),
-                        numberIn(exam, "n", "{:.0f}"), numberIn(exam, "p_value", "{:.3g}"));
+        const std::string begin = (exams.empty() ? "" : "<br>") + escapeHtml(textIn(exam, "name")) + ": ";
+        exams += begin + fmt::format("{} → {}, change {}, n = {}, p = {}", numberIn(exam, "baseline", "{:.3f}"),
+                                     numberIn(exam, "method", "{:.3f}"),
+                                     changeCell(exam, "difference", "ci_low", "ci_high", "{:.3f}"),
+                                     numberIn(exam, "n", "{:.0f}"), numberIn(exam, "p_value", "{:.3g}"));
+        likelihoods +=
+            begin + changeCell(exam, "choice_nll_difference", "choice_nll_ci_low", "choice_nll_ci_high", "{:.3f}");
     }
-    table.add(
-        {escapeHtml(name), fmt::format("<span class=\"light {0}\">{0}</span>", escapeHtml(light)),
-         escapeHtml(textIn(guardrail, "reason")),
-         fmt::format("{} → {}", numberIn(perplexity, "baseline", "{:.3f}"), numberIn(perplexity, "method", "{:.3f}")),
-         exams});
+    table.add({escapeHtml(name), fmt::format("<span class=\"light {0}\">{0}</span>", escapeHtml(light)),
+               escapeHtml(textIn(guardrail, "reason")),
+               fmt::format("{} → {}, × {}", numberIn(perplexity, "baseline", "{:.3f}"),
+                           numberIn(perplexity, "method", "{:.3f}"),
+                           changeCell(perplexity, "ratio", "ci_low", "ci_high", "{:.3f}")),
+               exams, likelihoods});
 }
 
 }  // namespace
@@ -131,7 +142,9 @@ std::string biasSection(const std::vector<ReportSide>& sides) {
 }
 
 std::string guardrailSection(const json& result) {
-    HtmlTable table({"method", "light", "reason", "perplexity of short texts", "short exams"}, {1, 2, 4});
+    HtmlTable table({"method", "light", "reason", "perplexity of short texts (95 %)", "accuracy of short exams (95 %)",
+                     "change of the right choices' NLL in nats (95 %)"},
+                    {1, 2, 4, 5});
     if (const json own = memberOf(result, "guardrail"); own.is_object()) addGuardrail(table, "best profile", own);
     for (const json& method : listIn(result, "methods")) {
         if (const json guardrail = memberOf(method, "guardrail"); guardrail.is_object())
@@ -139,12 +152,8 @@ std::string guardrailSection(const json& result) {
     }
     if (table.empty()) return {};
     return table.html("Guardrail: short contexts") +
-           "<p class=\"soft\">What the method costs where nothing is far away, against the first method. Red: "
-           "perplexity "
-           "rises by more than 5 %, or an exam falls with p &lt; 0.05 (exact McNemar test); amber: by more than 1 %, "
-           "or "
-           "an exam falls by more than two points that chance could explain. Exams of fewer than 10 questions are not "
-           "tested. These limits are our own.</p>\n";
+           fmt::format("<p class=\"soft\">What the method costs where nothing is far away. {}</p>\n",
+                       escapeHtml(guardrailRules()));
 }
 
 std::string groupSection(const std::vector<ReportSide>& sides) {

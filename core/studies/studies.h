@@ -27,7 +27,8 @@ struct StudyOutcome {
                           ///< who stopped it
 };
 
-/// `eval`: accuracy by position of one method.
+/// `eval`: accuracy by position of one method. "fitness", of each position and in all, is what a search with this score
+/// would maximise on these items, with equal weights and without a gap penalty; null where no item was scored.
 [[nodiscard]] Result<StudyOutcome> runEvaluation(const EvalSettings& settings, store::StoreWriter& store,
                                                  ProgressObserver& observer, std::stop_token stop);
 

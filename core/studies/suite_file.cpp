@@ -87,6 +87,7 @@ Result<void> readHead(const json& suite, const std::string& origin, SuiteSetting
     fields.read("positions", shared.positions);
     fields.read("limit", shared.limit);
     fields.read("chat", shared.chat);
+    shared.chat = namedPreset(shared.chat);
     fields.read("bos", shared.bos);
     fields.read("truncation", shared.truncation);
     fields.read("benchmarks", benchmarks);

@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "core/studies/json_rows.h"
 
 namespace lpes::studies {
 
 namespace {
-
-constexpr const char* kDefaultPositions = "begin,middle,end";
 
 tasks::BenchmarkSpec benchmarkSpec(const TaskSpec& spec, std::int64_t generateCount) {
     tasks::BenchmarkSpec out;
@@ -76,6 +75,33 @@ Result<std::vector<tasks::PositionSpec>> positionsOf(const TaskSpec& spec, bool 
     return std::vector<tasks::PositionSpec>{{kUnmovedLabel, std::nullopt, 0}};
 }
 
+/// Those positions of a task that are another place than each before them, in every item, as --positions takes them.
+std::string distinctPositions(const PreparedTask& task) {
+    std::set<int> records;
+    for (std::int64_t item = 0; item < task.benchmark->size(); ++item) records.insert(task.benchmark->places(item));
+    std::vector<std::size_t> kept;
+    const auto isTaken = [&](std::size_t position, int count) {
+        const auto gold = task.positions[position].goldIndex(count);
+        return !gold || std::ranges::any_of(
+                            kept, [&](std::size_t other) { return task.positions[other].goldIndex(count) == *gold; });
+    };
+    std::string list;
+    for (std::size_t position = 0; position < task.positions.size(); ++position) {
+        if (std::ranges::any_of(records, [&](int count) { return isTaken(position, count); })) continue;
+        kept.push_back(position);
+        list += (list.empty() ? "" : ",") + task.labels[position];
+    }
+    return list;
+}
+
+/// What makes a prompt with more records, where the user has a say in it.
+std::string moreRecords(const TaskSpec& spec) {
+    if (spec.task == "kv" && !spec.data) return ", or ask for more records with --pairs";
+    if (spec.task == "mdqa-random") return ", or ask for more records with --docs";
+    if (spec.task == "niah") return ", or ask for more records with --length";
+    return {};
+}
+
 /// Gold indices are there, and each is another one: a prompt that is counted twice is not two measurements.
 Result<void> checkPlaces(const PreparedTask& task, std::int64_t item, bool scored) {
     std::vector<int> taken;
@@ -86,9 +112,10 @@ Result<void> checkPlaces(const PreparedTask& task, std::int64_t item, bool score
         if (scored && same != taken.end()) {
             return fail(ErrorCode::Usage,
                         fmt::format("positions '{}' and '{}' are one place, #{}, among the {} records of item '{}'; "
-                                    "leave one of them out, or ask for more records",
+                                    "each stands at a place of its own with --positions {}{}",
                                     task.labels[static_cast<std::size_t>(same - taken.begin())], task.labels[position],
-                                    *gold, task.benchmark->places(item), task.benchmark->id(item)));
+                                    *gold, task.benchmark->places(item), task.benchmark->id(item),
+                                    distinctPositions(task), moreRecords(task.spec)));
         }
         taken.push_back(*gold);
     }
@@ -120,6 +147,11 @@ nlohmann::json toJson(const TaskSpec& spec) {
             {"needle_value_kind", spec.niah.valueKind}};
 }
 
+std::optional<std::string> namedPreset(std::optional<std::string> chat) {
+    if (chat == text::kNoChatPreset) chat.reset();
+    return chat;
+}
+
 void readTask(JsonFields& fields, TaskSpec& spec) {
     fields.read("task", spec.task);
     fields.read("data", spec.data);
@@ -132,6 +164,7 @@ void readTask(JsonFields& fields, TaskSpec& spec) {
     fields.read("limit", spec.limit);
     fields.read("item_seed", spec.itemSeed);
     fields.read("chat", spec.chat);
+    spec.chat = namedPreset(spec.chat);
     fields.read("bos", spec.bos);
     fields.read("truncation", spec.truncation);
     fields.read("haystack", spec.niah.haystack);

@@ -41,6 +41,12 @@ struct TaskSpec {
     [[nodiscard]] std::uint64_t seedOfItems() const { return itemSeed.value_or(tasks::kDefaultItemSeed); }
 };
 
+/// Where evidence that can be moved stands when nothing is said.
+inline constexpr const char* kDefaultPositions = "begin,middle,end";
+
+/// A chat preset as users name it: "none" is none.
+[[nodiscard]] std::optional<std::string> namedPreset(std::optional<std::string> chat);
+
 /// Keys as on the command line, without dashes ("item_seed"). Unknown keys are errors. Round-trips.
 [[nodiscard]] nlohmann::json toJson(const TaskSpec& spec);
 [[nodiscard]] Result<TaskSpec> taskSpecFromJson(const nlohmann::json& json);

@@ -47,11 +47,14 @@ bool drawsItems(const BenchmarkSpec& spec) {
     return (spec.task == "kv" && !spec.data) || spec.task == "mdqa-random" || spec.task == "niah";
 }
 
-Result<void> checkTaskOptions(const BenchmarkSpec& spec) {
+bool hasTaskOption(const BenchmarkSpec& spec, std::string_view option) {
     const TaskOptions* options = optionsOf(spec);
-    const std::string_view known = options == nullptr ? std::string_view() : options->options;
+    return options != nullptr && options->options.find(fmt::format(" {} ", option)) != std::string_view::npos;
+}
+
+Result<void> checkTaskOptions(const BenchmarkSpec& spec) {
     const auto check = [&](bool given, std::string_view option) -> Result<void> {
-        if (!given || known.find(fmt::format(" {} ", option)) != std::string_view::npos) return {};
+        if (!given || hasTaskOption(spec, option)) return {};
         return fail(ErrorCode::Usage,
                     fmt::format("task '{}' has no option '{}'; leave --{} out", spec.task,
                                 option == "niah" ? "haystack" : option,

@@ -6,6 +6,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
@@ -87,6 +88,10 @@ struct BenchmarkSpec {
 
 /// Does a seed decide on the items?
 [[nodiscard]] bool drawsItems(const BenchmarkSpec& spec);
+
+/// Has the task (an unknown one: no) an option: "data", "pairs", "keys", "docs", "shots", "subjects", or "niah" for all
+/// that decide on needles and haystack?
+[[nodiscard]] bool hasTaskOption(const BenchmarkSpec& spec, std::string_view option);
 
 /// Usage for an option that the task does not have, which would be ignored (a seed where nothing is drawn, too), and
 /// for a limit below 1.

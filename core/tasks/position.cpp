@@ -34,10 +34,11 @@ Result<std::vector<PositionSpec>> parseEvery(std::string_view part) {
     const double steps = step && *step > 0.0 ? std::round(100.0 / *step) : 0.0;
     // The last position has to be the end of the prompt, and each needs a place of its own on the axis.
     if (!step || *step <= 0.0 || *step > 100.0 || steps > 1000.0 || std::abs(steps * *step - 100.0) > 1e-9) {
-        return fail(ErrorCode::Usage,
-                    fmt::format("position '{}' is not understood; every:N takes a step in percent that divides 100, "
-                                "such as every:10",
-                                part));
+        return fail(
+            ErrorCode::Usage,
+            fmt::format("position '{}' is not understood; every:N takes a step in percent from 0.1 that divides "
+                        "100, such as every:10",
+                        part));
     }
     std::vector<PositionSpec> positions;
     for (int i = 0; i <= static_cast<int>(steps); ++i) {
@@ -59,7 +60,8 @@ Result<PositionSpec> parseOne(std::string_view part) {
         }
     } else if (const auto percent = plainNumber(part)) {
         if (*percent <= 100.0) return relativePosition(part, *percent / 100.0);
-        return fail(ErrorCode::Usage, fmt::format("position '{}' is not between 0 and 100 percent", part));
+        return fail(ErrorCode::Usage,
+                    fmt::format("position '{}' is beyond the end; give a percentage from 0 to 100", part));
     }
     return fail(ErrorCode::Usage,
                 fmt::format("position '{}' is not understood; use begin, middle, end, a percentage from 0 to 100, "
@@ -102,7 +104,8 @@ Result<std::vector<PositionSpec>> parsePositions(const std::string& text) {
         for (auto& position : found) {
             for (const auto& other : positions) {
                 if (other.relative == position.relative && other.index == position.index) {
-                    return fail(ErrorCode::Usage, fmt::format("position '{}' is named twice (as '{}' before) in '{}'",
+                    return fail(ErrorCode::Usage, fmt::format("position '{}' is named twice (as '{}' before) in '{}'; "
+                                                              "name each position once",
                                                               position.label, other.label, text));
                 }
             }

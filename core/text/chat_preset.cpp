@@ -207,7 +207,8 @@ std::string chatPresetNames() {
 Result<const ChatPreset*> findChatPreset(std::string_view name) {
     const auto at = std::find_if(kPresets.begin(), kPresets.end(), [&](const auto& one) { return one.name == name; });
     if (at != kPresets.end()) return &*at;
-    return fail(ErrorCode::Usage, fmt::format("there is no chat preset '{}'; give one of {}", name, chatPresetNames()));
+    return fail(ErrorCode::Usage, fmt::format("there is no chat preset '{}'; give one of {}, or {}", name,
+                                              chatPresetNames(), kNoChatPreset));
 }
 
 Result<ChatPrompt> renderChat(const ChatPreset& preset, std::span<const ChatTurn> turns) {

@@ -42,6 +42,9 @@ struct ChatPrompt {
     std::vector<std::string> tokens;
 };
 
+/// How users spell that there is none.
+inline constexpr std::string_view kNoChatPreset = "none";
+
 /// "chatml, gemma, …".
 [[nodiscard]] std::string chatPresetNames();
 

@@ -18,7 +18,7 @@ fi
 if ! "$build/app/cli/lpes" db show last --db "$work/compare.db" --json 2>/dev/null | grep -q '"state": *"finished"'; then
   rm -f "$work"/compare.db*
   # From its folder, so that the table names the profile without a path.
-  (cd "$work" && "$build/app/cli/lpes" compare --model demo --task kv --keys words --limit 12 --item-seed 2 --guardrail 20 \
+  (cd "$work" && "$build/app/cli/lpes" compare --model demo --task kv --keys words --limit 12 --item-seed 2 --guardrail 40 \
     --methods 'baseline;pi:1.1;uniform:1.3;lpes:profile.json' --db compare.db)
 fi
 

@@ -43,6 +43,7 @@ TEST_F(CompareVerbs, TheTableHasARowPerMethodAndNoEscapes) {
     EXPECT_THAT(done.out,
                 AllOf(HasSubstr("accuracy [95 %]"), HasSubstr("against the first"),
                       HasSubstr("–: no p value below 10 items"), HasSubstr("No interval of a time below 6 pairs")));
+    EXPECT_THAT(done.err, HasSubstr(" methods=baseline;pi:1.5"));
 }
 
 TEST_F(CompareVerbs, TablesStayNarrowAndSayHowTheirTestsAreAdjusted) {
@@ -63,6 +64,16 @@ TEST_F(CompareVerbs, TablesStayNarrowAndSayHowTheirTestsAreAdjusted) {
         EXPECT_LE(columns, 120) << line;
     }
     EXPECT_GE(blocks, 2) << "what is too wide goes on below";
+}
+
+TEST_F(CompareVerbs, SaysWhichBasesAreSearchedAndWhichWereFound) {
+    std::vector<std::string> arguments =
+        task("compare", {"--limit", "1", "--guardrail", "0", "--methods", "baseline;attention-buckets:bases=search/2"});
+    std::erase(arguments, "--json");
+    const Finished done = run(arguments);
+    ASSERT_EQ(done.code, 0) << done.err;
+    EXPECT_THAT(done.err, HasSubstr("bases=search tries 41 bases from 1 to 3 times the model's own in steps of 0.05"));
+    EXPECT_THAT(done.out, HasSubstr("attention-buckets:bases=search/2: Bases: those that a greedy search for 2 found"));
 }
 
 TEST_F(CompareVerbs, SpellingsAreCheckedBeforeTheModelIsLoadedOrAnythingIsStored) {

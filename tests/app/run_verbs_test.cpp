@@ -8,7 +8,9 @@ namespace lpes::test {
 namespace {
 
 using nlohmann::json;
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST_F(RunVerbs, EvalPrintsAccuracyByPositionWithIntervals) {
     const Finished done = run(task("eval", {"--limit", "3", "--positions", "0,50,100"}));
@@ -16,7 +18,7 @@ TEST_F(RunVerbs, EvalPrintsAccuracyByPositionWithIntervals) {
     const json result = done.json();
     ASSERT_TRUE(result.is_object()) << done.out;
     for (const char* key : {"run_id", "model", "method", "task", "score", "items", "skipped_too_long", "positions",
-                            "mean_accuracy", "gap", "seconds", "prompts_per_second", "settings"}) {
+                            "mean_accuracy", "gap", "fitness", "seconds", "prompts_per_second", "settings"}) {
         EXPECT_TRUE(result.contains(key)) << key;
     }
     ASSERT_EQ(result["positions"].size(), 3u);
@@ -26,6 +28,18 @@ TEST_F(RunVerbs, EvalPrintsAccuracyByPositionWithIntervals) {
     EXPECT_EQ(result["settings"]["limit"]["value"], 3);
     EXPECT_EQ(result["settings"]["limit"]["origin"], "flag");
     EXPECT_EQ(result["settings"]["batch_size"]["origin"], "default");
+}
+
+TEST_F(RunVerbs, SettingsAreSaidAsTheirOptionsAreWrittenAndOnlyThoseOfTheTask) {
+    const Finished done = run(task("eval", {"--limit", "1", "--chat", "none"}));
+    ASSERT_EQ(done.code, 0) << done.err;
+    EXPECT_THAT(done.err, AllOf(HasSubstr("settings (default):"), HasSubstr(" data=none"),
+                                HasSubstr(" positions=begin,middle,end"), HasSubstr(" share_prefixes=on"),
+                                HasSubstr(" item_seed=auto")));
+    EXPECT_THAT(done.err, AllOf(HasSubstr("settings (flag): chat=none "), HasSubstr(" pairs=4")));
+    for (const char* foreign : {"docs=", "shots=", "subjects=", "haystack=", " length=", "needle_", "part_of"})
+        EXPECT_THAT(done.err, Not(HasSubstr(foreign)));
+    EXPECT_TRUE(done.json()["settings"]["chat"]["value"].is_null());
 }
 
 TEST_F(RunVerbs, EvalOfItemsThatAreAllTooLongIsRefusedAndCutsNothing) {
@@ -63,11 +77,14 @@ TEST_F(RunVerbs, ProgressComesAsJsonLinesOnStandardError) {
 }
 
 TEST_F(RunVerbs, NothingButTheResultIsOnStandardOutputAndNoEscapesAnywhere) {
-    std::vector<std::string> arguments = task("eval", {"--limit", "2"});
+    std::vector<std::string> arguments = task("eval", {"--limit", "2", "--score", "nll"});
     arguments.erase(std::find(arguments.begin(), arguments.end(), "--json"));
     const Finished done = run(arguments);
     ASSERT_EQ(done.code, 0) << done.err;
     EXPECT_THAT(done.out, HasSubstr("accuracy"));
+    EXPECT_THAT(done.out, HasSubstr("\nFitness by nll -"));
+    EXPECT_THAT(done.out, HasSubstr("(begin -"));
+    EXPECT_THAT(done.out, HasSubstr("): what a search with this score maximises (equal weights, no gap penalty)\n"));
     EXPECT_EQ(done.out.find('\033'), std::string::npos);
     EXPECT_EQ(done.err.find('\033'), std::string::npos);
 }

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace lpes::analysis {
 namespace {
@@ -64,6 +65,45 @@ TEST(McNemar, IsSymmetricAndNeverAboveOne) {
     EXPECT_EQ(mcnemarExact(5, 5), 1.0);
     EXPECT_EQ(mcnemarExact(2, 9), mcnemarExact(9, 2));
     EXPECT_GT(mcnemarExact(0, 5000), -1e-300);
+}
+
+TEST(PairedShareInterval, CoversTheTruthInNineteenOfTwentySamples) {
+    // All samples of n items of which a share is lost and a share is won: no simulation, and not the formula again.
+    const auto coverage = [](int n, double lost, double won) {
+        double covered = 0.0;
+        for (int l = 0; l <= n; ++l) {
+            for (int w = 0; l + w <= n; ++w) {
+                const double logWays =
+                    std::lgamma(n + 1.0) - std::lgamma(l + 1.0) - std::lgamma(w + 1.0) - std::lgamma(n - l - w + 1.0);
+                const double logProbability =
+                    logWays + l * std::log(lost) + w * std::log(won) + (n - l - w) * std::log(1.0 - lost - won);
+                const Interval interval = pairedShareInterval(l, w, n);
+                const double truth = won - lost;
+                if (interval.low <= truth && truth <= interval.high) covered += std::exp(logProbability);
+            }
+        }
+        return covered;
+    };
+    for (const int n : {20, 100}) {
+        for (const auto& [lost, won] : {std::pair{0.05, 0.05}, std::pair{0.15, 0.05}, std::pair{0.2, 0.2},
+                                        std::pair{0.02, 0.1}, std::pair{0.4, 0.3}}) {
+            EXPECT_GT(coverage(n, lost, won), 0.935) << n << " " << lost << " " << won;
+        }
+    }
+}
+
+TEST(PairedShareInterval, HasWidthWhereNothingChangesAndKnowsNothingWithoutItems) {
+    const Interval none = pairedShareInterval(0, 0, 100);
+    EXPECT_NEAR(none.high, 0.0272, 5e-5);  // 1.96·√(2/102)/√102
+    EXPECT_DOUBLE_EQ(none.low, -none.high);
+    EXPECT_GT(pairedShareInterval(0, 0, 10).high, 0.2);
+    const Interval worked = pairedShareInterval(7, 1, 21);  // −6/23 ± 1.96·√((10/23 − (6/23)²)/23)
+    EXPECT_NEAR(worked.low, -0.5084, 1e-4);
+    EXPECT_NEAR(worked.high, -0.0134, 1e-4);
+    EXPECT_DOUBLE_EQ(pairedShareInterval(1, 7, 21).high, -worked.low);
+    EXPECT_EQ(pairedShareInterval(0, 0, 0).low, -1.0);
+    EXPECT_EQ(pairedShareInterval(0, 0, 0).high, 1.0);
+    EXPECT_EQ(pairedShareInterval(3, 0, 3).low, -1.0);
 }
 
 TEST(PairedBootstrap, AgreesWithAnImplementationInPython) {

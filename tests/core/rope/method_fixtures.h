@@ -62,6 +62,7 @@ inline MethodFiles fakeFiles() {
         if (path == "table") return Rows(4, row);
         if (path == "three") return Rows(3, row);
         if (path == "narrow") return Rows{std::vector<double>(32, 1.0)};
+        if (path == "ragged") return Rows{row, row, std::vector<double>(63, 1.0), row};
         if (path == "huge") return Rows{std::vector<double>(64, 1e5)};
         return fail(ErrorCode::BadInput, "there are no factors '" + path + "'");
     };

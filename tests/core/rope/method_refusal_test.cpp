@@ -68,8 +68,11 @@ TEST(MethodRefusal, OfFilesThatDoNotFit) {
     expectRefused("lpes:short", model, ErrorCode::BadInput, "2 layer scales", "4 layers");
     expectRefused("pi:2+lpes:short", model, ErrorCode::BadInput, "2 layer scales", "4 layers");
     expectRefused("longrope:absent", model, ErrorCode::BadInput, "absent", "factors");
-    expectRefused("longrope:three", model, ErrorCode::BadInput, "3 rows of 64", "4 rows");
-    expectRefused("longrope:narrow", model, ErrorCode::BadInput, "32 factors", "needs 64");
+    expectRefused("longrope:three", model, ErrorCode::BadInput, "three: has 3 rows of 64 factors",
+                  "one row of 64 factors (d/2), or 4 rows of 64 (L × d/2)");
+    expectRefused("longrope:narrow", model, ErrorCode::BadInput, "narrow: row 1 has 32 factors instead of 64",
+                  "one row of 64 factors (d/2), or 4 rows of 64 (L × d/2)");
+    expectRefused("longrope:ragged", model, ErrorCode::BadInput, "ragged: row 3 has 63 factors instead of 64", "(d/2)");
     expectRefused("longrope:huge", model, ErrorCode::BadInput, "layer 0, frequency 0 is 100000", "10000");
     expectRefused("moice:absent", model, ErrorCode::BadInput, "absent", "router");
     expectRefused("moice:router,top_k=4", model, ErrorCode::BadInput, "top_k=4", "3 experts");

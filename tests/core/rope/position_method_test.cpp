@@ -195,8 +195,19 @@ TEST(AttentionBuckets, RunEachPathWithItsOwnBase) {
     qwen.rope.theta = 1e6;
     EXPECT_EQ(methodOf("attention-buckets", qwen).buckets->bases, attentionBucketBases(1e6));
     // The search keeps its proportions: a hundredfold base finds hundredfold bases.
-    const std::vector<double> searched = methodOf("attention-buckets:bases=search/3", qwen).buckets->bases;
+    const PositionMethod found = methodOf("attention-buckets:bases=search/3", qwen);
+    const std::vector<double>& searched = found.buckets->bases;
     ASSERT_EQ(searched.size(), 3u);
+    ASSERT_TRUE(found.bucketSearch);
+    EXPECT_DOUBLE_EQ(found.bucketSearch->minBase, 1e6);
+    EXPECT_DOUBLE_EQ(found.bucketSearch->maxBase, 3e6);
+    EXPECT_EQ(found.bucketSearch->candidates(), 41);
+    EXPECT_EQ(found.bucketSearch->count, 3);
+    EXPECT_EQ(searchBucketBases(*found.bucketSearch), searched);
+    EXPECT_FALSE(methodOf("attention-buckets", qwen).bucketSearch) << "published ones";
+    PositionMethod given = found;
+    given.bucketSearch.reset();
+    EXPECT_TRUE(samePositions(found, given)) << "where bases come from rotates nothing";
     for (const double base : searched) {
         EXPECT_GE(base, 1e6);
         EXPECT_LE(base, 3e6);

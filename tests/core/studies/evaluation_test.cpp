@@ -46,6 +46,43 @@ TEST(Evaluation, ReportsEveryPositionWithIntervalAndStoresEachItem) {
     EXPECT_EQ(store->reader().outcomes(variants->front().id, "eval")->size(), 15u);
 }
 
+TEST(Evaluation, SaysWhatASearchByItsScoreWouldMaximise) {
+    const StudyFolder folder;
+    auto store = openStore(folder / "lpes.db");
+    NullObserver observer;
+    const auto fitness = [&](const char* score) {
+        auto settings = smallEval(folder);
+        settings.score = score;
+        const auto result = take(studies::runEvaluation(settings, *store, observer, {})).result;
+        double sum = 0.0;
+        for (const auto& position : result["positions"]) {
+            const double accuracy = position["accuracy"], nll = position["answer_nll"];
+            const std::string asked = score;
+            const double expected = asked == "strict" ? accuracy : asked == "nll" ? -nll : accuracy - 0.5 * nll;
+            EXPECT_DOUBLE_EQ(position["fitness"].get<double>(), expected) << score;
+            sum += expected / 3.0;
+        }
+        EXPECT_NEAR(result["fitness"].get<double>(), sum, 1e-12) << score;
+        return result["fitness"].get<double>();
+    };
+    EXPECT_GE(fitness("strict"), 0.0);
+    EXPECT_LT(fitness("nll"), 0.0);
+    EXPECT_LT(fitness("blend:0.5"), 0.0);
+}
+
+TEST(Evaluation, SaysWhichBasesItsMethodSearchedAndFound) {
+    const StudyFolder folder;
+    auto store = openStore(folder / "lpes.db");
+    NullObserver observer;
+    auto settings = smallEval(folder);
+    settings.task.limit = 1;
+    settings.method = "attention-buckets:bases=search/2";
+    const auto result = take(studies::runEvaluation(settings, *store, observer, {})).result;
+    EXPECT_EQ(result["bases_search"]["found"].size(), 2u);
+    EXPECT_EQ(result["bases_search"]["candidates"], 41);
+    EXPECT_THAT(result["bases_search"]["words"].get<std::string>(), HasSubstr("10000 to 30000 in steps of 500"));
+}
+
 TEST(FieldReports, T21_ItemsLongerThanTheContextAreSkippedAndCounted) {
     TinyModelSpec spec;
     spec.contextLength = 210;

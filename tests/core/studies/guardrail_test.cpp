@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <map>
 
+#include "core/studies/continuations.h"
 #include "core/studies/model_setup.h"
 #include "core/studies/studies.h"
 #include "tests/core/studies/studies_testing.h"
@@ -17,22 +17,7 @@ namespace {
 
 using nlohmann::json;
 using studies::Guardrail;
-using studies::GuardrailSide;
 using testing::HasSubstr;
-
-/// A side with a perplexity and an exam of 200 questions, of which the first `right` are right, shifted by `moved`.
-GuardrailSide side(double perplexity, int right, int moved = 0) {
-    GuardrailSide out;
-    out.tokens = 1000;
-    out.logLikelihood = -1000.0 * std::log(perplexity);
-    GuardrailSide::Exam exam{"short questions", {}, {}};
-    for (int question = 0; question < 200; ++question) {
-        exam.right.push_back(question >= moved && question < right + moved);
-        exam.answerNll.push_back(1.0);
-    }
-    out.exams.push_back(std::move(exam));
-    return out;
-}
 
 /// Counts what it is told of.
 class Counting final : public studies::ChunkObserver {
@@ -51,82 +36,49 @@ class GuardrailTest : public testing::Test {
         settings.items = items;
         return take(Guardrail::make(settings, *opened.tokenizer, context));
     }
-    [[nodiscard]] std::string light(const GuardrailSide& before, const GuardrailSide& after) const {
-        return make(3).judge(before, after)["light"];
-    }
     const StudyFolder folder{withContext(2048)};
     const studies::OpenedModel opened = take(studies::openModel(folder.model(), true));
     NullObserver observer;
     Counting counting;
 };
 
-TEST_F(GuardrailTest, ThePerplexitysRiseDecidesTheLight) {
-    const GuardrailSide before = side(10.0, 100);
-    EXPECT_EQ(light(before, side(10.0, 100)), "green");
-    EXPECT_EQ(light(before, side(9.0, 100)), "green") << "better";
-    EXPECT_EQ(light(before, side(10.09, 100)), "green");
-    EXPECT_EQ(light(before, side(10.11, 100)), "amber");
-    EXPECT_EQ(light(before, side(10.49, 100)), "amber");
-    EXPECT_EQ(light(before, side(10.51, 100)), "red");
-    EXPECT_EQ(light(before, side(std::numeric_limits<double>::quiet_NaN(), 100)), "red");
-    EXPECT_EQ(light(before, side(std::numeric_limits<double>::infinity(), 100)), "red");
-}
-
-TEST_F(GuardrailTest, AnExamsFallDecidesItToo) {
-    const GuardrailSide before = side(10.0, 100);
-    EXPECT_EQ(light(before, side(10.0, 104)), "green") << "a rise";
-    EXPECT_EQ(light(before, side(10.0, 97)), "green") << "a point and a half";
-    EXPECT_EQ(light(before, side(10.0, 95)), "amber") << "two and a half, of five questions: p = 0.06";
-    EXPECT_EQ(light(before, side(10.0, 80)), "red") << "ten points, p < 0.05";
-    // Many answers change, and only a few more for the worse: chance could explain it.
-    EXPECT_EQ(light(before, side(10.0, 90, 30)), "amber");
-    const json judged = make(3).judge(before, side(10.0, 80));
-    EXPECT_THAT(judged["reason"], HasSubstr("10.0 points"));
-    EXPECT_EQ(judged["exams"][0]["n"], 200);
-    EXPECT_DOUBLE_EQ(judged["exams"][0]["difference"], -0.1);
-    EXPECT_LT(judged["exams"][0]["p_value"], 0.05);
-}
-
-TEST_F(GuardrailTest, AFewQuestionsAreNotTested) {
-    GuardrailSide before = side(10.0, 100), after = side(10.0, 100);
-    for (GuardrailSide* one : {&before, &after}) one->exams[0].answerNll.resize(9);
-    before.exams[0].right.assign(9, true);
-    after.exams[0].right.assign(9, false);
-    const json judged = make(3).judge(before, after);
-    EXPECT_EQ(judged["light"], "amber") << "nine questions give no red, however clear it looks";
-    EXPECT_EQ(judged["exams"][0]["p_value"], nullptr);
-    EXPECT_THAT(judged["reason"], HasSubstr("of 9 questions, too few for a test"));
-}
-
-TEST_F(GuardrailTest, TheWorseOfTheReasonsIsGiven) {
-    const GuardrailSide before = side(10.0, 100);
-    const json exam = make(3).judge(before, side(10.3, 70));
-    EXPECT_EQ(exam["light"], "red");
-    EXPECT_THAT(exam["reason"], HasSubstr("accuracy falls"));
-    const json perplexity = make(3).judge(before, side(12.0, 95));
-    EXPECT_EQ(perplexity["light"], "red");
-    EXPECT_THAT(perplexity["reason"], HasSubstr("perplexity rises to 1.2"));
-    EXPECT_NEAR(perplexity["perplexity"]["ratio"].get<double>(), 1.2, 1e-9);
+TEST(Choices, TheNllOfTheRightOneIsThatOfItsShareOfAllChoices) {
+    studies::TokenizedPrompt question;
+    question.choices = {{1}, {2}, {3}};
+    question.answer = {2};
+    const auto scored = [](std::vector<double> logProbs) {
+        std::vector<model::AnswerScore> scores;
+        for (const double one : logProbs) scores.push_back({{one}, false, -one});
+        return scores;
+    };
+    const double half = std::log(0.5), quarter = std::log(0.25);
+    const auto judged = studies::judge(question, scored({quarter - 7.0, half - 7.0, quarter - 7.0}));
+    EXPECT_NEAR(judged.choiceNll, std::log(2.0), 1e-12) << "however likely it is to answer by a choice at all";
+    EXPECT_NEAR(judged.answerNll, std::log(2.0) + 7.0, 1e-12);
+    EXPECT_TRUE(judged.chosen);
+    EXPECT_NEAR(studies::judge(question, scored({-900.0, -1000.0, -900.0})).choiceNll, 100.0 + std::log(2.0), 1e-9);
+    question.choices.clear();
+    EXPECT_EQ(studies::judge(question, scored({-3.0})).choiceNll, 0.0);
 }
 
 TEST_F(GuardrailTest, WhatChangesNothingIsGreenAndTheSameEachTime) {
     const auto loaded = take(studies::loadModel({folder.model(), "float32", "cpu", true}, observer, {}));
     const auto session = loaded.lm->newSession(1);
-    const Guardrail guardrail = make(5);
+    const Guardrail guardrail = make(30);
     const auto before = take(guardrail.measure(*session, {}, counting, {}));
     ASSERT_EQ(before.exams.size(), 1u);
-    EXPECT_EQ(counting.prompts, 10) << "five texts and five questions";
-    EXPECT_EQ(guardrail.prompts(), 10);
-    EXPECT_GT(guardrail.tokens(), before.tokens);
-    EXPECT_EQ(before.exams[0].right.size(), 5u);
-    EXPECT_GT(before.tokens, 5);
+    EXPECT_EQ(counting.prompts, 60) << "thirty texts and thirty questions";
+    EXPECT_EQ(guardrail.prompts(), 60);
+    EXPECT_GT(guardrail.tokens(), before.tokens());
+    EXPECT_EQ(before.exams[0].right.size(), 30u);
+    EXPECT_GT(before.tokens(), 30);
     EXPECT_GT(before.perplexity(), 1.0);
     const auto again = take(guardrail.measure(*session, {}, counting, {}));
-    EXPECT_EQ(again.logLikelihood, before.logLikelihood);
+    EXPECT_EQ(again.textNll, before.textNll);
     const json judged = guardrail.judge(before, again);
     EXPECT_EQ(judged["light"], "green");
     EXPECT_EQ(judged["perplexity"]["ratio"], 1.0);
-    EXPECT_EQ(judged["perplexity"]["texts"], 5);
+    EXPECT_EQ(judged["perplexity"]["texts"], 30);
     std::stop_source stop;
     stop.request_stop();
     const auto stopped = guardrail.measure(*session, {}, counting, stop.get_token());
@@ -179,12 +131,17 @@ TEST_F(GuardrailTest, StandsInAComparisonBesideEveryMethodButTheFirst) {
     settings.task = smallSearch(folder).task;
     settings.task.limit = 2;
     settings.methods = {"baseline", "uniform:1", "uniform:4"};
-    settings.guardrail.items = 5;
+    settings.guardrail.items = 30;
     const json methods = take(studies::runComparison(settings, *store, observer, {})).result["methods"];
     EXPECT_EQ(methods[0]["guardrail"], nullptr);
     EXPECT_EQ(methods[1]["guardrail"]["light"], "green");
     EXPECT_EQ(methods[1]["guardrail"]["perplexity"]["ratio"], 1.0);
+    EXPECT_EQ(methods[1]["guardrail"]["left_out"], 0);
     EXPECT_NE(methods[2]["guardrail"]["perplexity"]["ratio"], 1.0);
+    settings.guardrail.items = 5;
+    const json few = take(studies::runComparison(settings, *store, observer, {})).result["methods"][1]["guardrail"];
+    EXPECT_EQ(few["light"], "amber");
+    EXPECT_THAT(few["reason"].get<std::string>(), HasSubstr("too few short texts to say, 5 where 10 are needed"));
     settings.guardrail.items = 0;
     EXPECT_EQ(take(studies::runComparison(settings, *store, observer, {})).result["methods"][1]["guardrail"], nullptr);
 }

@@ -40,6 +40,24 @@ class MethodSetup : public testing::Test {
     const StudyFolder m_folder;
 };
 
+TEST_F(MethodSetup, InspectSaysWhichBasesWereSearchedAndFound) {
+    const json shown = take(inspected("attention-buckets:bases=search/3"));
+    const json& search = shown["bases_search"];
+    EXPECT_EQ(search["min_base"], 10000.0);
+    EXPECT_EQ(search["max_base"], 30000.0);
+    EXPECT_EQ(search["step"], 500.0);
+    EXPECT_EQ(search["candidates"], 41);
+    EXPECT_EQ(search["first_distance"], 128);
+    EXPECT_EQ(search["last_distance"], 511);
+    EXPECT_EQ(search["count"], 3);
+    ASSERT_EQ(search["found"].size(), 3u);
+    EXPECT_EQ(search["found"][0], shown["bases"][0]["base"]);
+    EXPECT_THAT(shown["method_meaning"][0]["meaning"].get<std::string>(),
+                AllOf(HasSubstr("a greedy search for 3 found among 41 from 10000 to 30000 in steps of 500"),
+                      HasSubstr("128 to 511 tokens")));
+    EXPECT_FALSE(take(inspected("attention-buckets")).contains("bases_search")) << "published ones";
+}
+
 TEST_F(MethodSetup, InspectShowsTheFrequenciesThatAMethodGives) {
     const json plain = take(inspected("baseline"));
     const json ntk = take(inspected("ntk:2"));
@@ -139,6 +157,20 @@ TEST_F(MethodSetup, AProfileIsAMethodWhateverItsNameIs) {
     const auto method = take(studies::profileMethod(file, opened.weights->config(), observer));
     EXPECT_EQ(method.scales, (rope::LayerScales{1.0, 1.5}));
     EXPECT_TRUE(studies::isLayerScales(method));
+}
+
+TEST_F(MethodSetup, AFileOfFactorsThatDoesNotFitIsNamedWithItsRowAndBothCounts) {
+    const auto refused = [&](const std::string& text) {
+        const std::string file = write("factors.csv", text);
+        const std::string message = refusal("longrope:" + file, ErrorCode::BadInput);
+        EXPECT_THAT(message, AllOf(HasSubstr(file), HasSubstr("one row of 8 factors (d/2), or 2 rows of 8 (L × d/2)")));
+        return message;
+    };
+    EXPECT_THAT(refused("1,2,3,4,5,6,7\n"), HasSubstr("row 1 has 7 factors instead of 8"));
+    EXPECT_THAT(refused("1,1,1,1,1,1,1,1\n\n1,1,1,1,1,1,1,1,1\n"), HasSubstr("row 2 has 9 factors instead of 8"));
+    EXPECT_THAT(refused("1\n2\n3\n"), HasSubstr("row 1 has 3 factors instead of 8")) << "a column is a row";
+    const std::string row = "1,1,1,1,1,1,1,1\n";
+    EXPECT_THAT(refused(row + row + row), HasSubstr("has 3 rows of 8 factors"));
 }
 
 TEST_F(MethodSetup, OnlyScalesAreStoredAsScales) {

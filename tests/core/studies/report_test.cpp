@@ -6,6 +6,7 @@
 #include <iomanip>
 #include <sstream>
 
+#include "core/studies/guardrail_rules.h"
 #include "core/studies/plot_queries.h"
 #include "core/studies/studies.h"
 #include "core/studies/suite_study.h"
@@ -206,14 +207,27 @@ TEST_F(ReportTest, TheGuardrailsLightIsAColourWithItsWordAndReason) {
         const json guardrail{
             {"light", light},
             {"reason", "because <" + light + ">"},
-            {"perplexity", {{"baseline", 10.0}, {"method", 10.3}}},
-            {"exams", {{{"name", "mmlu"}, {"n", 100}, {"baseline", 0.5}, {"method", 0.4}, {"p_value", 0.01}}}}};
+            {"perplexity",
+             {{"baseline", 10.0}, {"method", 10.3}, {"ratio", 1.03}, {"ci_low", 1.02}, {"ci_high", 1.04}}},
+            {"exams",
+             {{{"name", "mmlu"},
+               {"n", 100},
+               {"baseline", 0.5},
+               {"method", 0.4},
+               {"difference", -0.1},
+               {"ci_low", -0.17},
+               {"ci_high", -0.03},
+               {"p_value", 0.01},
+               {"choice_nll_difference", 0.2}}}}};
         const json methods = {{{"method", "baseline"}, {"positions", json::array()}, {"guardrail", nullptr}},
                               {{"method", "pi:2"}, {"positions", json::array()}, {"guardrail", guardrail}}};
         const std::string html = pageOf("compare", {{"methods", methods}, {"items", 2}});
         EXPECT_THAT(html, HasSubstr("<span class=\"light " + light + "\">" + light + "</span>"));
         EXPECT_THAT(html, HasSubstr("because &lt;" + light + "&gt;"));
-        EXPECT_THAT(html, HasSubstr("mmlu: 0.500 → 0.400 (n = 100, p = 0.01)"));
+        EXPECT_THAT(html, HasSubstr("10.000 → 10.300, × 1.030 (1.020 – 1.040)"));
+        EXPECT_THAT(html, HasSubstr("mmlu: 0.500 → 0.400, change -0.100 (-0.170 – -0.030), n = 100, p = 0.01"));
+        EXPECT_THAT(html, HasSubstr("mmlu: 0.200 (– – –)")) << "an earlier version's interval";
+        EXPECT_THAT(html, HasSubstr(studies::guardrailRules()));
     }
 }
 

@@ -91,7 +91,7 @@ TEST_F(ShortContextsTest, MeasureWhatTheGuardrailMeasuresAndKeepIt) {
         sum += scored * nlls[i];
         tokens += scored;
     }
-    EXPECT_EQ(static_cast<std::int64_t>(tokens), side.tokens);
+    EXPECT_EQ(static_cast<std::int64_t>(tokens), side.tokens());
     EXPECT_NEAR(std::exp(sum / tokens) / side.perplexity(), 1.0, 1e-4);
 }
 

@@ -314,6 +314,17 @@ TEST_F(SuiteTest, AChatTokenThatTheVocabularyLacksShowsBeforeTheWeightsAreRead) 
     EXPECT_TRUE(observer.stages.empty());
 }
 
+TEST_F(SuiteTest, ABenchmarkDoesWithoutTheSharedChatPresetWhereItSaysNone) {
+    json suite = plain();
+    suite["chat"] = "chatml";
+    suite["benchmarks"][1]["chat"] = "none";
+    const auto settings = take(read(suite));
+    EXPECT_EQ(settings.benchmarks[0].task.chat, "chatml");
+    EXPECT_EQ(settings.benchmarks[1].task.chat, std::nullopt);
+    suite["chat"] = "none";
+    EXPECT_EQ(take(read(suite)).benchmarks[0].task.chat, std::nullopt);
+}
+
 TEST_F(SuiteTest, WhatTheCommandLineSaysIsNoFaultOfTheFile) {
     auto settings = take(read(plain()));
     settings.compute.dtype = "float8";

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 #include "core/studies/model_setup.h"
 #include "tests/core/studies/studies_testing.h"
 #include "tests/core/studies/task_files.h"
@@ -32,7 +35,13 @@ class TaskSetup : public ::testing::Test {
         EXPECT_EQ(refused.error().code, ErrorCode::Usage);
         EXPECT_THAT(refused.error().message,
                     AllOf(HasSubstr("positions '" + first + "' and '" + second + "' are one place, " + place + ","),
-                          HasSubstr("leave one of them out")));
+                          HasSubstr("at a place of its own with --positions ")));
+        // What it advises, done.
+        std::string advised = refused.error().message;
+        advised.erase(0, advised.rfind("--positions ") + std::string("--positions ").size());
+        advised.resize(std::min(advised.find(", or "), advised.size()));
+        const auto done = prepared(spec, advised);
+        ASSERT_TRUE(done) << advised << ": " << done.error().text();
     }
 
     StudyFolder folder;
@@ -51,6 +60,9 @@ TEST_F(TaskSetup, TwoPositionsAtOneGoldIndexAreRefused) {
     expectOnePlace(pairs(2), std::nullopt, "middle", "end", "#1");
     expectOnePlace(pairs(9), "50,#4", "50", "#4", "#4");
     expectOnePlace(pairs(5), "every:10", "0", "10", "#0");
+    const auto said = [&](int count) { return prepared(pairs(count), "every:10").error().message; };
+    EXPECT_THAT(said(10), HasSubstr("--positions 0,10,20,30,40,50,70,80,90,100, or ask for more records with --pairs"));
+    EXPECT_THAT(said(2), HasSubstr("--positions 0,50, or"));
     EXPECT_TRUE(prepared(pairs(2), "begin,end"));
     EXPECT_TRUE(prepared(pairs(3), std::nullopt));
     EXPECT_TRUE(prepared(pairs(11), "every:10"));
@@ -77,6 +89,15 @@ TEST_F(TaskSetup, EveryTaskWithMovingEvidenceRefusesThem) {
     json two = bakery();
     two["documents"].erase(2);
     expectOnePlace(ownTask(folder / "own.jsonl", {bakery(), two}), std::nullopt, "middle", "end", "#1");
+}
+
+TEST_F(TaskSetup, NoChatPresetIsCalledNone) {
+    EXPECT_EQ(studies::namedPreset("none"), std::nullopt);
+    EXPECT_EQ(studies::namedPreset(std::nullopt), std::nullopt);
+    EXPECT_EQ(studies::namedPreset("chatml"), "chatml");
+    const auto read = take(studies::taskSpecFromJson({{"task", "kv"}, {"chat", "none"}}));
+    EXPECT_EQ(read.chat, std::nullopt);
+    EXPECT_TRUE(toJson(read)["chat"].is_null()) << "stored as it always was";
 }
 
 TEST_F(TaskSetup, APromptThatIsOnlyLookedAtMayStandAtOnePlaceTwice) {

@@ -84,6 +84,19 @@ TEST(ParsePositions, RefusesWhatItDoesNotKnow) {
     EXPECT_THAT(parsePositions("begin,strat").error().message, HasSubstr("'strat'"));
 }
 
+TEST(ParsePositions, RefusalsGiveARemedyThatWorks) {
+    const auto said = [](const char* part) { return parsePositions(part).error().message; };
+    EXPECT_THAT(said("every:7"), HasSubstr("from 0.1 that divides 100, such as every:10"));
+    EXPECT_THAT(said("every:0.05"), HasSubstr("from 0.1 that divides 100"));
+    EXPECT_EQ(parsePositions("every:0.1").value().size(), 1001u);
+    EXPECT_THAT(said("150"), HasSubstr("a percentage from 0 to 100"));
+    EXPECT_THAT(said("0,0"), HasSubstr("name each position once"));
+    EXPECT_THAT(said("start"),
+                HasSubstr("begin, middle, end, a percentage from 0 to 100, every:N or a gold index such as #4"));
+    for (const char* remedy : {"begin", "middle", "end", "100", "0", "every:10", "#4"})
+        EXPECT_TRUE(parsePositions(remedy)) << remedy;
+}
+
 TEST(ParsePositions, RefusesAPositionNamedTwice) {
     for (const std::string text : {"begin,begin", "begin,0", "50,middle", "every:10,20", "#4,#4", "25,25.0"}) {
         const auto positions = parsePositions(text);

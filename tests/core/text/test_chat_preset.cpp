@@ -65,9 +65,9 @@ TEST(ChatPreset, RefusesAnUnknownNameWithThoseThatThereAre) {
     const auto preset = findChatPreset("llama3");
     ASSERT_FALSE(preset.has_value());
     EXPECT_EQ(preset.error().code, ErrorCode::Usage);
-    EXPECT_THAT(
-        preset.error().message,
-        AllOf(HasSubstr("'llama3'"), HasSubstr("chatml, gemma, llama-2, llama-3, mistral, stablebeluga, vicuna")));
+    EXPECT_THAT(preset.error().message,
+                AllOf(HasSubstr("'llama3'"),
+                      HasSubstr("chatml, gemma, llama-2, llama-3, mistral, stablebeluga, vicuna, or none")));
 }
 
 TEST(ChatPreset, RefusesTurnsOutOfOrder) {
