@@ -136,7 +136,8 @@ void Decoder::runLayer(int layer, PackedTokens& tokens, AttentionStep& step, KvC
         context = attended.index_select(0, kept);
         tokens.hidden = tokens.hidden.index_select(0, kept);
         count = rows.size(0);
-        normed = normed.narrow(0, 0, count);
+        // A row that several answers look at stands in it several times, so there can be more than were computed.
+        normed = take(Workspace::kNormed, {count, hiddenSize});
     }
     if (blocks && !rows.defined()) {
         finishLayer(m_config, weights, context, tokens.hidden, scratch);

@@ -5,6 +5,9 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 
+#include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -22,6 +25,21 @@ const std::optional<c10::OperatorHandle>& reorderOperator() {
 const std::optional<c10::OperatorHandle>& productOperator() {
     static const auto found = c10::Dispatcher::singleton().findSchema({"mkldnn::_linear_pointwise", ""});
     return found;
+}
+
+/// oneDNN compiles a product for every number of rows and keeps a thousand of them. So that prompts of every length
+/// share a few, rows are filled up with zeros to a sixteenth of the power of two below them, sixteen at least.
+at::Tensor paddedRows(const at::Tensor& x) {
+    const auto rows = static_cast<std::uint64_t>(x.size(0));
+    constexpr std::uint64_t kStep = 16;
+    if (rows <= kStep) return x;
+    const std::uint64_t step = std::max(kStep, std::bit_floor(rows) / kStep);
+    const auto wanted = static_cast<std::int64_t>((rows + step - 1) / step * step);
+    if (wanted == x.size(0)) return x;
+    at::Tensor padded = at::empty({wanted, x.size(1)}, x.options());
+    padded.narrow(0, 0, x.size(0)).copy_(x);
+    padded.narrow(0, x.size(0), wanted - x.size(0)).zero_();
+    return padded;
 }
 
 }  // namespace
@@ -59,15 +77,17 @@ at::Tensor packedProduct(const at::Tensor& x, const at::Tensor& packed, const at
         tileProduct(x, packed, bias, result);
         return result;
     }
+    const std::int64_t rows = x.size(0);
+    const at::Tensor padded = paddedRows(x);
     // Input, weight, bias, and an element-wise step after the product that we have no use for.
-    torch::jit::Stack stack{x,
+    torch::jit::Stack stack{padded,
                             packed,
                             bias.defined() ? c10::IValue(bias) : c10::IValue(),
                             std::string("none"),
                             c10::List<std::optional<at::Scalar>>(),
                             std::string()};
     productOperator()->callBoxed(stack);
-    return stack.front().toTensor();
+    return stack.front().toTensor().narrow(0, 0, rows);
 }
 
 }  // namespace lpes::model

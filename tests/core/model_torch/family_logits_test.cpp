@@ -160,22 +160,23 @@ TEST_P(FamilyLogits, OfPromptsThatBeginAlikeAreThoseOfEachPromptAlone) {
         ScoredPrompt& branch = prompts.emplace_back(ScoredPrompt{first(120), {9, 2}});
         for (std::size_t i = 0; i < length; ++i) branch.prompt.push_back(all[(7 * i) % all.size()]);
     }
+    std::map<bool, std::vector<AnswerScore>> exactScores;  // by whether there is a profile
     for (const ComputeType type : {ComputeType::Float32, ComputeType::BFloat16}) {
         const auto session = load(type)->newSession(2);
         for (const LayerScales& profile : {LayerScales{}, scales()}) {
             const auto together = session->scoreAnswers(prompts, profile);
             const auto shared = session->scoreAnswers(prompts, profile, {}, {.sharePrefixes = true});
             ASSERT_TRUE(together.has_value() && shared.has_value());
+            std::vector<AnswerScore>& inFloat = exactScores.try_emplace(profile.empty(), *together).first->second;
             double found = 0.0, noise = 0.0;
             for (std::size_t i = 0; i < prompts.size(); ++i) {
                 const auto alone = session->scoreAnswers(std::span(prompts).subspan(i, 1), profile);
                 ASSERT_TRUE(alone.has_value());
-                found = std::max(found, largestDifference((*shared)[i].logProbs, (*together)[i].logProbs));
-                noise = std::max(noise, largestDifference((*alone)[0].logProbs, (*together)[i].logProbs));
+                found = std::max(found, largestDifference((*shared)[i].logProbs, (*alone)[0].logProbs));
+                noise = std::max(noise, largestDifference((*together)[i].logProbs, inFloat[i].logProbs));
             }
-            const bool exact = type == ComputeType::Float32;
-            // The matrix units give the same bits, but for where a window lets a block of keys begin.
-            EXPECT_LT(found, exact ? 1e-5 : 2.0 * noise + 0.05) << computeTypeName(type);
+            // In bfloat16 another kernel rounds otherwise, but no worse than bfloat16 does anyway.
+            EXPECT_LT(found, type == ComputeType::Float32 ? 1e-5 : 2.0 * noise) << computeTypeName(type);
             RecordProperty((profile.empty() ? "baseline_" : "profile_") + computeTypeName(type),
                            std::to_string(found) + " beside " + std::to_string(noise));
         }

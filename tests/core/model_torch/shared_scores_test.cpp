@@ -98,6 +98,17 @@ TEST(SharedScores, AreThoseOfPromptsForThemselvesUnderEveryMethod) {
     }
 }
 
+TEST(SharedScores, OfLongAnswersToPromptsOfOneTokenLookAtMoreRowsThanThereAre) {
+    const auto answer = randomIds(40, 15);
+    const std::vector<ScoredPrompt> batch{{{5}, answer}, {{5}, answer}, {{5}, joined({answer, {9}})}};
+    for (const auto& spec : {test::groupedSpec(), test::ungroupedSpec()}) {
+        const MethodBench bench(spec);
+        const auto session = bench.session(1);
+        const auto expected = alone(*session, batch, {});
+        test::expectWithin(1e-5, apart(need(session->scoreAnswers(batch, {}, {}, kShare)), expected), "shared");
+    }
+}
+
 TEST(SharedScores, InBFloat16DifferByLessThanItsOwnRounding) {
     test::TinyModelSpec spec = test::groupedSpec();
     spec.contextLength = 512;
