@@ -6,12 +6,10 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <optional>
 #include <string_view>
 
 #include "core/analysis/statistics.h"
 #include "core/analysis/verdict.h"
-#include "core/studies/json_rows.h"
 
 namespace lpes::studies {
 
@@ -178,7 +176,7 @@ json examJson(const GuardrailSide::Exam& before, const GuardrailSide::Exam& afte
     Finding finding = findingOf(nllHarm(before.name, change));
     raise(finding, findingOf(accuracyHarm(before.name, change)));
     const bool tested = change.questions >= analysis::kFewestItems;
-    const auto p = tested ? std::optional(analysis::mcnemarExact(change.lost, change.won)) : std::nullopt;
+    const json p = tested ? json(analysis::mcnemarExact(change.lost, change.won)) : json(nullptr);
     json row{{"light", lightName(finding.light)},
              {"name", before.name},
              {"n", change.questions},
@@ -187,7 +185,7 @@ json examJson(const GuardrailSide::Exam& before, const GuardrailSide::Exam& afte
              {"difference", change.after - change.before},
              {"ci_low", change.accuracy.low},
              {"ci_high", change.accuracy.high},
-             {"p_value", optionalJson(p)},
+             {"p_value", p},
              {"choice_nll_difference", change.nll},
              {"choice_nll_ci_low", change.nllInterval.low},
              {"choice_nll_ci_high", change.nllInterval.high}};
