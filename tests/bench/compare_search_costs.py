@@ -5,13 +5,17 @@ Usage: compare_search_costs.py --lpes build/ci/app/cli/lpes --work FOLDER [--see
        [--only plain,gradient]
 
 Every variant searches the demo study. The cost is counted in forward equivalents, as the search itself counts it: a
-prompt is one, the slope of a prompt three (one there, and one back that counts as two), read from the data base. Layers
-that a candidate took over from another of its generation are left out, as their share of a prompt; the variant
-"computed" is the plain search without that. After each generation the best candidate so far (by the search's own
-fitness) is what the search would answer; all of them are scored on fresh items of another seed that no search has seen,
-teacher forced, by `lpes compare`. A variant has reached the plain search's quality at the first generation whose answer
-has a mean NLL on the fresh items no worse than that of the plain search's last. The last line of each variant pairs the
-two on the fresh items.
+prompt is one, the slope of a prompt three (one there, and one back that counts as two), read from the data base. "plain"
+is the genetic search that computes every layer of every prompt; "reuse" is the same search, whose history does not
+depend on it, less the layers that a candidate took over from another of its generation, as their share of a prompt; so
+it is for all others. "all" has every saving, and descents for the best (--refine). What prompts of one item share
+is a prompt here all the same; bench_sharing measures that.
+
+After each generation the best candidate so far (by the search's own fitness) is what the search would answer; all of
+them are scored on fresh items of another seed that no search has seen, teacher forced, by `lpes compare`. A variant has
+reached the plain search's quality at the first generation whose answer has a mean NLL on the fresh items no worse than
+that of the plain search's last. Two tests on the fresh items pair each variant with plain's last answer: there, and at
+the variant's own last.
 """
 import argparse
 import hashlib
@@ -22,9 +26,9 @@ import subprocess
 
 VARIANTS = {
     "plain": [],
-    "computed": ["--reuse-layers", "off"],
+    "reuse": [],
     "racing": ["--racing", "0.05"],
-    "refine": ["--refine", "1", "--racing", "0.05"],
+    "all": ["--refine", "1", "--racing", "0.05"],
     "gradient": ["--optimizer", "gradient"],
     "cma-es": ["--optimizer", "cma-es"],
     "random": ["--optimizer", "random"],
@@ -53,16 +57,16 @@ def lpes(*words):
 
 def searched(name):
     """The data base of a variant's search."""
-    path = work / f"{name}-{args.seed}.db"
+    path = work / f"{'plain' if name == 'reuse' else name}-{args.seed}.db"
     if not path.exists():
         lpes("search", "--model", "demo", "--seed", str(args.seed), "--guardrail", "0", "--analysis-items", "0",
              "--threads-per-worker", str(args.threads), "--db", str(path), *VARIANTS[name], *args.extra.split())
     return path
 
 
-def course(path):
+def course(name):
     """[(forward equivalents so far, scales of the best so far)] by generation."""
-    db = sqlite3.connect(path)
+    db = sqlite3.connect(searched(name))
     slopes = db.execute("SELECT variant_id, count(*) FROM slopes WHERE split = 'search' GROUP BY 1").fetchall()
     prompts = dict(db.execute("SELECT variant_id, count(*) FROM outcomes WHERE split IN ('search', 'guardrail')"
                               " AND NOT skipped_too_long GROUP BY 1").fetchall())
@@ -79,7 +83,7 @@ def course(path):
                 cost += prompts.get(variant, 0)
             if state == "evaluated" and (best is None or fitness > best[0]):
                 best = (fitness, scales)
-        cost -= spared.get(generation, 0)
+        cost -= 0 if name == "plain" else spared.get(generation, 0)
         # A generation's descents are over before its candidates are there, and variants are numbered as they come.
         newest = max(row[0] for row in rows)
         cost_of_slopes = 3 * sum(count for variant, count in slopes if variant < newest)
@@ -112,7 +116,7 @@ def nll(method):
 
 
 names = [name for name in args.only.split(",") if name]
-courses = {name: course(searched(name)) for name in names}
+courses = {name: course(name) for name in names}
 files = list(dict.fromkeys(profile(scales) for steps in courses.values() for _, scales in steps))
 print(f"{len(files)} profiles on {args.fresh} fresh items", flush=True)
 methods = scored(files)
@@ -120,23 +124,42 @@ quality = {path: nll(method) for path, method in zip(files, methods[1:])}
 print(f"baseline {nll(methods[0]):.4f}")
 plain = courses.get("plain")
 target = quality[profile(plain[-1][1])] if plain else None
+
+
+def paired(files):
+    """path -> how its NLL differs from that of plain's last answer, item by item."""
+    others = [path for path in dict.fromkeys(files) if path != plain_file]
+    if not others:
+        return {}
+    result = lpes("compare", "--model", "demo", "--task", "kv", "--pairs", "20", "--keys", "words", "--limit",
+                  str(args.fresh), "--item-seed", str(args.fresh_seed), "--threads-per-worker", str(args.threads),
+                  "--guardrail", "0", "--db", str(work / "paired.db"), "--methods",
+                  ";".join(f"lpes:{path}" for path in [plain_file, *others]))
+    return {path: method for path, method in zip(others, result["methods"][1:])}
+
+
+reached = {}
 for name, steps in courses.items():
     line = "  ".join(f"{cost}: {quality[profile(scales)]:.4f}" for cost, scales in steps)
     print(f"{name:10} {line}")
     if target is not None:
-        reached = next((cost for cost, scales in steps if quality[profile(scales)] <= target), None)
-        share = "not reached" if reached is None else f"{reached} of {plain[-1][0]} ({reached / plain[-1][0]:.2f})"
-        print(f"{'':10} plain's last answer ({target:.4f}) reached at {share}", flush=True)
+        reached[name] = next((step for step in steps if quality[profile(step[1])] <= target), None)
 if plain:
-    last = [profile(steps[-1][1]) for steps in courses.values()]
-    plain_file = profile(plain[-1][1])
-    others = [path for path in dict.fromkeys(last) if path != plain_file]
-    if others:
-        result = lpes("compare", "--model", "demo", "--task", "kv", "--pairs", "20", "--keys", "words", "--limit",
-                      str(args.fresh), "--item-seed", str(args.fresh_seed), "--threads-per-worker", str(args.threads),
-                      "--guardrail", "0", "--db", str(work / "paired.db"), "--methods",
-                      ";".join(f"lpes:{path}" for path in [plain_file, *others]))
-        for name, path in zip(courses, last):
-            for method in result["methods"]:
-                if path != plain_file and method["method"] == f"lpes:{path}":
-                    print(f"{name} beside plain: NLL {nll(method) - target:+.4f}, p = {method['p_value_vs_first']:.4f}")
+    plain_cost, plain_file = plain[-1][0], profile(plain[-1][1])
+    print(f"plain's last answer: NLL {target:.4f} after {plain_cost}")
+    tests = paired([profile(step[1]) for step in reached.values() if step] +
+                   [profile(steps[-1][1]) for steps in courses.values()])
+
+    def words(path):
+        if path == plain_file:
+            return "the same profile"
+        difference = tests[path]["nll_difference"]
+        low, high = difference["low"], difference["high"]
+        spread = "" if low is None else f" ({low:+.3f} to {high:+.3f})"
+        return f"NLL {difference['mean']:+.3f}{spread} to plain's, p = {tests[path]['p_value_vs_first']:.4f}"
+
+    for name, steps in courses.items():
+        step = reached[name]
+        share = "not reached" if step is None else f"reached at {step[0]} ({step[0] / plain_cost:.3f} of plain)"
+        there = "" if step is None else f": {words(profile(step[1]))}"
+        print(f"{name:10} {share}{there}; last at {steps[-1][0]}: {words(profile(steps[-1][1]))}", flush=True)
