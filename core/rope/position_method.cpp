@@ -299,10 +299,9 @@ MethodCost methodCost(const PositionMethod& method) {
         cost.passes = cost.keyCaches = cost.valueCaches = static_cast<int>(method.buckets->bases.size());
     }
     if (method.moice) {
-        cost.attentionsPerLayer = static_cast<int>(method.moice->bases.size());
-        // Keys are kept rotated, once for each distinct base.
+        // Experts of one base are computed once; keys are kept rotated, once for each base.
         const std::set<double> distinct(method.moice->bases.begin(), method.moice->bases.end());
-        cost.keyCaches = static_cast<int>(distinct.size());
+        cost.attentionsPerLayer = cost.keyCaches = static_cast<int>(distinct.size());
     }
     cost.onePrompt = method.msPoe.has_value();
     return cost;

@@ -94,7 +94,7 @@ inline constexpr double kMaxDivisor = 10000.0;
 /// What a method costs beside the baseline.
 struct MethodCost {
     int passes = 1;              ///< forward passes of the whole model, prefill and every decoding step alike
-    int attentionsPerLayer = 1;  ///< attentions of one pass
+    int attentionsPerLayer = 1;  ///< attentions of one pass; experts of the same base share one
     int keyCaches = 1;           ///< copies of the keys that a cache keeps
     int valueCaches = 1;         ///< copies of the values
     bool onePrompt = false;      ///< reads each prompt's own attention, so that a new prompt begins anew

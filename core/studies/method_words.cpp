@@ -103,8 +103,8 @@ std::string bucketWords(const rope::AttentionBuckets& buckets, const std::option
 
 std::string moiceWords(const rope::MoiceRouters& routers) {
     return fmt::format(
-        "every layer attends once per expert, with the RoPE bases {:.10g}; its router keeps {} of {} experts for each "
-        "token and head and mixes their outputs",
+        "every layer attends once for each different RoPE base of its experts ({:.10g}); its router keeps {} of {} "
+        "experts for each token and head and mixes their outputs",
         fmt::join(routers.bases, ", "), routers.topK, routers.bases.size());
 }
 
@@ -113,8 +113,9 @@ std::string costWords(const rope::MethodCost& cost, const rope::PositionMethod& 
         return fmt::format("{} times the baseline's passes and KV cache, while reading and while writing", cost.passes);
     }
     if (cost.attentionsPerLayer > 1) {
-        return fmt::format("one pass with {} attentions in every layer; keys are cached before they are rotated",
-                           cost.attentionsPerLayer);
+        return fmt::format(
+            "one pass with {} attentions in every layer; keys are cached once for each base, rotated by it",
+            cost.attentionsPerLayer);
     }
     if (cost.onePrompt) {
         return "one pass, in which a head's ratio follows from the prompt: every prompt begins anew";

@@ -239,5 +239,24 @@ TEST(MethodCost, CountsPassesAttentionsAndCaches) {
     EXPECT_EQ(cost("moice:router").keyCaches, 3);
 }
 
+TEST(MethodCost, CountsExpertsOfOneBaseOnce) {
+    const auto withBases = [](const std::vector<double>& bases) {
+        PositionMethod method = methodOf("moice:router");
+        auto routers = std::make_shared<MoiceRouters>(*method.moice);
+        routers->bases = bases;
+        method.moice = std::move(routers);
+        return method;
+    };
+    const PositionMethod one = withBases({10000.0, 10000.0, 10000.0});
+    EXPECT_EQ(methodCost(one).attentionsPerLayer, 1);
+    EXPECT_EQ(methodCost(one).keyCaches, 1);
+    EXPECT_TRUE(requireOneAttention(one, "attention").has_value()) << "there is one to look at";
+    const PositionMethod two = withBases({10000.0, 18000.0, 10000.0});
+    EXPECT_EQ(methodCost(two).attentionsPerLayer, 2);
+    EXPECT_THAT(requireOneAttention(two, "attention").error().message, testing::HasSubstr("has 2"));
+    // Attention Buckets' paths are not made one: each is a pass of its own.
+    EXPECT_EQ(methodCost(methodOf("attention-buckets:bases=10000/10000")).passes, 2);
+}
+
 }  // namespace
 }  // namespace lpes::rope
