@@ -215,7 +215,8 @@ void addMethodOptions(SettingFlags& flags, std::string& method) {
         "--method", "METHOD",
         "Position method: baseline, pi:S, ntk:S, dynamic-ntk:S, yarn:S, longrope:CSV, uniform:S, lpes:FILE (a "
         "profile), "
-        "some of them joined with +, as in yarn:4+lpes:FILE; ms-poe[:min=1.2,max=1.8,variant=paper|code], "
+        "some of them joined with +, as in yarn:4+lpes:FILE; "
+        "ms-poe[:min=1.2,max=1.8,variant=paper|code,heads=scored|normal], "
         "attention-buckets[:bases=B/B/…|search[/N],combine=logits|probs], moice:ROUTERS[,top_k=K]; inspect shows what "
         "each does to a model [baseline]",
         toText(method));

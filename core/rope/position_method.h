@@ -22,13 +22,15 @@ struct MethodModel {
     int contextLength = 0;
 };
 
-/// Ms-PoE: a ratio per query head, chosen while a prompt is read and kept while its continuation is generated
+/// Ms-PoE: a ratio per query head, chosen while a prompt is read and kept while its continuation is generated, or fixed
 /// (methods.md §1.5).
 struct MsPoe {
     /// [H] (one per key/value head, [K], where groupRatio is Mean), ascending: the most position-aware head takes the
     /// first
     std::vector<double> ratios;
     MethodPart::Variant variant = MethodPart::Variant::Paper;
+    /// Normal: head j has the ratio of rank H−1−j whatever the prompt is.
+    MethodPart::HeadOrder headOrder = MethodPart::HeadOrder::Scored;
     MethodPart::GroupRatio groupRatio = MethodPart::GroupRatio::FirstHead;
     int firstLayer = 0, lastLayer = 0;  ///< layers that it applies to, inclusive
     double threshold = 3.0;             ///< α: attention above α times its mean counts

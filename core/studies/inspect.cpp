@@ -112,10 +112,12 @@ void addMethodFields(json& out, const model::ModelConfig& config, const rope::Po
     if (!method.divisors.empty()) out["divisors"] = method.divisors;
     if (method.msPoe) {
         const rope::MsPoe& msPoe = *method.msPoe;
-        out["head_ratios"] = {{"ratios", msPoe.ratios},
-                              {"first_layer", msPoe.firstLayer},
-                              {"last_layer", msPoe.lastLayer},
-                              {"threshold", msPoe.threshold}};
+        out["head_ratios"] = {
+            {"ratios", msPoe.ratios}, {"first_layer", msPoe.firstLayer}, {"last_layer", msPoe.lastLayer}};
+        // What no score decides has no threshold.
+        const bool scored = msPoe.headOrder == rope::MethodPart::HeadOrder::Scored;
+        out["head_ratios"]["heads"] = scored ? "scored" : "normal";
+        out["head_ratios"]["threshold"] = scored ? json(msPoe.threshold) : json(nullptr);
     }
     if (!method.buckets && !method.moice) return;
     const std::vector<double>& bases = method.moice ? method.moice->bases : method.buckets->bases;

@@ -73,7 +73,17 @@ std::string profileWords(const MethodPart& part, const rope::PositionMethod& met
     return fmt::format("each layer divides positions by its scale in {}", part.file);
 }
 
+/// The fixed order of the released code.
+std::string fixedMsPoeWords(const rope::MsPoe& msPoe, const rope::MethodModel& model) {
+    return fmt::format(
+        "in layers {} to {} every head divides positions by a ratio of its own, the same for every prompt, from {:.6g} "
+        "for the first head down to {:.6g} for the last (head_type normal of the released code){}",
+        msPoe.firstLayer, msPoe.lastLayer, msPoe.ratios.back(), msPoe.ratios.front(),
+        model.numHeads == model.numKvHeads ? "" : "; keys take the ratio of the first query head of their group");
+}
+
 std::string msPoeWords(const rope::MsPoe& msPoe, const rope::MethodModel& model) {
+    if (msPoe.headOrder == MethodPart::HeadOrder::Normal) return fixedMsPoeWords(msPoe, model);
     const bool paper = msPoe.variant == MethodPart::Variant::Paper;
     std::string words = fmt::format(
         "in layers {} to {} every head divides positions by a ratio from {:.6g} to {:.6g} of its own, chosen while the "

@@ -231,6 +231,7 @@ TEST(MethodCost, CountsPassesAttentionsAndCaches) {
         EXPECT_FALSE(cost(text).onePrompt) << text;
     }
     EXPECT_TRUE(cost("ms-poe").onePrompt);
+    EXPECT_FALSE(cost("ms-poe:variant=code,heads=normal").onePrompt) << "its ratios are the same for every prompt";
     EXPECT_EQ(cost("attention-buckets").passes, 7);
     EXPECT_EQ(cost("attention-buckets").keyCaches, 7);
     EXPECT_EQ(cost("attention-buckets").valueCaches, 7);
