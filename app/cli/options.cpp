@@ -85,7 +85,7 @@ void addRunningModelOptions(SettingFlags& flags, studies::ModelOptions& model, s
         ->group(kModelGroup);
 }
 
-void addComputeOptions(SettingFlags& flags, studies::ComputeSettings& compute) {
+void addTimedOptions(SettingFlags& flags, studies::ComputeSettings& compute) {
     flags
         .add("--model", "MODEL", "Folder in Hugging Face layout, .gguf file, or demo [$LPES_MODEL]",
              toText(compute.model), "LPES_MODEL")
@@ -102,6 +102,10 @@ void addComputeOptions(SettingFlags& flags, studies::ComputeSettings& compute) {
              "which only a single worker may have [auto]",
              toOptionalNumber<int>(compute.threadsPerWorker, 1, 4096))
         ->group(kModelGroup);
+}
+
+void addComputeOptions(SettingFlags& flags, studies::ComputeSettings& compute) {
+    addTimedOptions(flags, compute);
     flags
         .add("--batch-size", "N",
              "Prompts in one forward pass, stored with the run because rounding depends on it; auto: one item at all "

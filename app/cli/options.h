@@ -28,7 +28,9 @@ void addDeviceOption(SettingFlags& flags, std::string& device);  ///< --device
 /// --dtype, --device, --threads of the verbs that look.
 void addRunningModelOptions(SettingFlags& flags, studies::ModelOptions& model, std::optional<int>& threads);
 
-/// --model, --dtype, --device, --threads-per-worker, --batch-size.
+/// --model, --dtype, --device, --threads-per-worker: all that a bench has, whose prompts are read one by one.
+void addTimedOptions(SettingFlags& flags, studies::ComputeSettings& compute);
+/// The same, and how prompts are put together into passes: --batch-size, --batch-tokens, --share-prefixes.
 void addComputeOptions(SettingFlags& flags, studies::ComputeSettings& compute);
 /// --workers; only where several candidates can be evaluated at the same time.
 void addWorkersOption(SettingFlags& flags, studies::ComputeSettings& compute);
