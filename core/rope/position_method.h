@@ -58,6 +58,7 @@ struct MoiceRouters {
     int topK = 0;               ///< experts kept for each token and head, their weights made to add up to 1
     std::vector<Layer> layers;  ///< [L]
     std::string fingerprint;    ///< of the model that they were trained on; empty: not said
+    std::string weightsHash;    ///< of its weights (studies::weightsHash); empty: not said
 };
 
 /// A position method, resolved against one model: values only, ready to run. At most one of `msPoe`, `buckets` and

@@ -297,6 +297,7 @@ class Training {
             sequences.push_back(std::move(*ids));
         }
         tell(done);
+        m_state.routers.weightsHash = m_identity["weights_hash"].get<std::string>();
         auto stepped = model::trainMoiceStep(
             *m_model.lm, m_plan.recipe, sequences, m_plan.threads, m_state,
             [&](std::int64_t tokens) {

@@ -187,7 +187,7 @@ TEST_F(MethodSetup, OnlyScalesAreStoredAsScales) {
     const auto opened = take(studies::openModel(m_folder.model(), false));
     const auto stored = [&](const std::string& method) {
         return studies::storedScales(
-            take(studies::methodFor(take(rope::parseMethod(method)), opened.weights->config(), observer)));
+            take(studies::methodFor(take(rope::parseMethod(method)), *opened.weights, observer)));
     };
     EXPECT_EQ(stored("pi:2+uniform:0.5"), (rope::LayerScales{1.0, 1.0}));
     // Else they would be the same variant in the data base as the scales alone.
