@@ -287,7 +287,7 @@ void addDatabaseOption(SettingFlags& flags, std::filesystem::path& database) {
     flags.add("--db", "FILE", "Data base [$LPES_DB, else lpes/lpes.db in the user's data folder]", toPath(database));
 }
 
-Result<void> checkWritable(const std::filesystem::path& file) {
+Result<void> checkOutput(const std::filesystem::path& file, const std::vector<studies::CommandInput>& inputs) {
     if (file.empty()) return fail(ErrorCode::Usage, "--out is empty; name a file");
     const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
     std::error_code error;
@@ -299,7 +299,7 @@ Result<void> checkWritable(const std::filesystem::path& file) {
                     fmt::format("cannot write '{}'; check that the folder '{}' exists and is writable", file.string(),
                                 folder.string()));
     }
-    return {};
+    return studies::requireNoInput(file, inputs);
 }
 
 namespace {
