@@ -107,7 +107,7 @@ void addBench(CLI::App& app, Action& action) {
     CLI::App* verb =
         app.add_subcommand("bench", "Latency, tokens/s and memory of prefill and decoding by method and length");
     auto state = std::make_shared<Bench>(*verb);
-    addComputeOptions(state->flags, state->settings.compute);
+    addTimedOptions(state->flags, state->settings.compute);
     state->flags.add("--methods", "LIST",
                      "Methods joined by ';'; ratios are to the first, and beside published ones to LPES [baseline]",
                      toMethods(state->settings.methods));

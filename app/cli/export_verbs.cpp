@@ -82,6 +82,19 @@ Result<exporters::Profile> readChecked(const std::string& file, const std::files
     return std::move(loaded->profile);
 }
 
+/// What reading a profile reads.
+std::vector<studies::CommandInput> inputsOf(const std::string& file, const std::filesystem::path& database,
+                                            const std::string& model) {
+    std::vector<studies::CommandInput> inputs;
+    if (file.starts_with(kRunPrefix)) {
+        inputs.push_back({"--db", database});
+    } else {
+        inputs.push_back({"PROFILE", file});
+    }
+    if (!model.empty()) studies::addModelInput(inputs, "--model", model);
+    return inputs;
+}
+
 struct Export {
     explicit Export(CLI::App& app) : flags(app) {}
     SettingFlags flags;
@@ -104,6 +117,9 @@ struct Export {
         if (!out && output.json && to != "json") {
             return fail(ErrorCode::Usage,
                         fmt::format("--json prints one JSON object; give --out FILE for --to {}", to));
+        }
+        if (out) {
+            if (auto fine = checkOutput(*out, inputsOf(file, database, model)); !fine) return fail(fine.error());
         }
         int frequencies = 0;
         auto profile = readChecked(file, database, model, false, pick, &frequencies);
@@ -135,6 +151,7 @@ struct Import {
 
     Result<int> run() {
         if (auto set = flags.apply(); !set) return fail(set.error());
+        if (auto fine = checkOutput(out, inputsOf(file, {}, model)); !fine) return fail(fine.error());
         auto profile = readChecked(file, {}, model, true);
         if (!profile) return fail(profile.error());
         if (auto written = writeFileAtomically(out, exporters::toJson(*profile)); !written)

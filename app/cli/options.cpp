@@ -85,7 +85,7 @@ void addRunningModelOptions(SettingFlags& flags, studies::ModelOptions& model, s
         ->group(kModelGroup);
 }
 
-void addComputeOptions(SettingFlags& flags, studies::ComputeSettings& compute) {
+void addTimedOptions(SettingFlags& flags, studies::ComputeSettings& compute) {
     flags
         .add("--model", "MODEL", "Folder in Hugging Face layout, .gguf file, or demo [$LPES_MODEL]",
              toText(compute.model), "LPES_MODEL")
@@ -102,6 +102,10 @@ void addComputeOptions(SettingFlags& flags, studies::ComputeSettings& compute) {
              "which only a single worker may have [auto]",
              toOptionalNumber<int>(compute.threadsPerWorker, 1, 4096))
         ->group(kModelGroup);
+}
+
+void addComputeOptions(SettingFlags& flags, studies::ComputeSettings& compute) {
+    addTimedOptions(flags, compute);
     flags
         .add("--batch-size", "N",
              "Prompts in one forward pass, stored with the run because rounding depends on it; auto: one item at all "
@@ -215,7 +219,8 @@ void addMethodOptions(SettingFlags& flags, std::string& method) {
         "--method", "METHOD",
         "Position method: baseline, pi:S, ntk:S, dynamic-ntk:S, yarn:S, longrope:CSV, uniform:S, lpes:FILE (a "
         "profile), "
-        "some of them joined with +, as in yarn:4+lpes:FILE; ms-poe[:min=1.2,max=1.8,variant=paper|code], "
+        "some of them joined with +, as in yarn:4+lpes:FILE; "
+        "ms-poe[:min=1.2,max=1.8,variant=paper|code,heads=scored|normal], "
         "attention-buckets[:bases=B/B/…|search[/N],combine=logits|probs], moice:ROUTERS[,top_k=K]; inspect shows what "
         "each does to a model [baseline]",
         toText(method));
@@ -282,7 +287,7 @@ void addDatabaseOption(SettingFlags& flags, std::filesystem::path& database) {
     flags.add("--db", "FILE", "Data base [$LPES_DB, else lpes/lpes.db in the user's data folder]", toPath(database));
 }
 
-Result<void> checkWritable(const std::filesystem::path& file) {
+Result<void> checkOutput(const std::filesystem::path& file, const std::vector<studies::CommandInput>& inputs) {
     if (file.empty()) return fail(ErrorCode::Usage, "--out is empty; name a file");
     const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
     std::error_code error;
@@ -294,7 +299,7 @@ Result<void> checkWritable(const std::filesystem::path& file) {
                     fmt::format("cannot write '{}'; check that the folder '{}' exists and is writable", file.string(),
                                 folder.string()));
     }
-    return {};
+    return studies::requireNoInput(file, inputs);
 }
 
 namespace {

@@ -5,10 +5,12 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/cli/output.h"
 #include "app/cli/setting_flags.h"
 #include "core/studies/model_setup.h"
+#include "core/studies/output_check.h"
 #include "core/studies/run_settings.h"
 #include "core/studies/task_setup.h"
 
@@ -28,7 +30,9 @@ void addDeviceOption(SettingFlags& flags, std::string& device);  ///< --device
 /// --dtype, --device, --threads of the verbs that look.
 void addRunningModelOptions(SettingFlags& flags, studies::ModelOptions& model, std::optional<int>& threads);
 
-/// --model, --dtype, --device, --threads-per-worker, --batch-size.
+/// --model, --dtype, --device, --threads-per-worker: all that a bench has, whose prompts are read one by one.
+void addTimedOptions(SettingFlags& flags, studies::ComputeSettings& compute);
+/// The same, and how prompts are put together into passes: --batch-size, --batch-tokens, --share-prefixes.
 void addComputeOptions(SettingFlags& flags, studies::ComputeSettings& compute);
 /// --workers; only where several candidates can be evaluated at the same time.
 void addWorkersOption(SettingFlags& flags, studies::ComputeSettings& compute);
@@ -60,8 +64,10 @@ void addTextOptions(SettingFlags& flags, std::optional<std::string>& text, std::
 /// --db.
 void addDatabaseOption(SettingFlags& flags, std::filesystem::path& database);
 
-/// --out FILE, checked before work starts: Failed when its folder is missing or cannot be written to.
-[[nodiscard]] Result<void> checkWritable(const std::filesystem::path& file);
+/// --out FILE, checked before work starts: Failed when its folder is missing or cannot be written to, and Usage where
+/// it is something that the command reads (studies::requireNoInput).
+[[nodiscard]] Result<void> checkOutput(const std::filesystem::path& file,
+                                       const std::vector<studies::CommandInput>& inputs);
 
 /// Tells the effective settings with their origins on standard error: a line per origin, or a JSON line with
 /// --progress json.

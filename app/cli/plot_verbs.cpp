@@ -39,7 +39,7 @@ Result<OpenRun> openRun(const fs::path& database, const std::string& name) {
 }
 
 /// What is drawn, before what it is drawn from is read: a typing error costs nothing.
-Result<void> checkOutputs(const std::vector<std::string>& outputs) {
+Result<void> checkPlotFiles(const std::vector<std::string>& outputs, const fs::path& database) {
     if (outputs.empty())
         return fail(ErrorCode::Usage, "--out is missing; name a file that ends in .pdf, .svg, .png or .csv");
     for (const std::string& out : outputs) {
@@ -50,7 +50,7 @@ Result<void> checkOutputs(const std::vector<std::string>& outputs) {
         if (std::count(outputs.begin(), outputs.end(), out) > 1) {
             return fail(ErrorCode::Usage, fmt::format("--out '{}' is given twice", out));
         }
-        if (auto writable = checkWritable(out); !writable) return writable;
+        if (auto fine = checkOutput(out, {{"--db", database}}); !fine) return fine;
     }
     return {};
 }
@@ -66,7 +66,7 @@ struct Plot {
 
     Result<int> run() {
         if (auto set = flags.apply(); !set) return fail(set.error());
-        if (auto valid = checkOutputs(outputs); !valid) return fail(valid.error());
+        if (auto valid = checkPlotFiles(outputs, database); !valid) return fail(valid.error());
         if (theme != "light" && theme != "dark") {
             return fail(ErrorCode::Usage, fmt::format("--theme '{}' is neither light nor dark", theme));
         }
@@ -109,7 +109,7 @@ struct Report {
 
     Result<int> run() {
         if (auto set = flags.apply(); !set) return fail(set.error());
-        if (auto named = checkReportFile(out); !named) return fail(named.error());
+        if (auto named = checkReportFile(out, {{"--db", database}}); !named) return fail(named.error());
         auto opened = openRun(database, runName);
         if (!opened) return fail(opened.error());
         auto plots = writeReport(*opened->reader, opened->run, out);

@@ -104,6 +104,9 @@ struct NewProfile : ProfileVerb {
 
     Result<int> run() {
         if (auto set = flags.apply(); !set) return fail(set.error());
+        std::vector<studies::CommandInput> inputs;
+        if (!model.empty()) studies::addModelInput(inputs, "--model", model);
+        if (auto fine = checkOutput(out, inputs); !fine) return fail(fine.error());
         auto identity = target();
         if (!identity) return fail(identity.error());
         auto made = curves(*identity);
@@ -165,6 +168,9 @@ struct TransferProfile : ProfileVerb {
 
     Result<int> run() {
         if (auto set = flags.apply(); !set) return fail(set.error());
+        std::vector<studies::CommandInput> inputs{{"PROFILE", file}};
+        studies::addModelInput(inputs, "--to", to);
+        if (auto fine = checkOutput(out, inputs); !fine) return fail(fine.error());
         auto loaded = exporters::readProfile(file);
         if (!loaded) return fail(loaded.error());
         for (const std::string& warning : loaded->warnings) printMessage("lpes: warning: " + warning);

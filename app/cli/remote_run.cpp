@@ -82,9 +82,7 @@ remote::RemoteOrder remoteOrder(const RemoteOptions& options, const RunVerb& ver
 }
 
 Result<int> conductRemoteSearch(const RunVerb& verb, const remote::RemoteOrder& order) {
-    if (!verb.profileOut.empty()) {
-        if (auto writable = checkWritable(verb.profileOut); !writable) return fail(writable.error());
-    }
+    if (auto fine = checkOutputs(verb); !fine) return fail(fine.error());
     ProgressPrinter progress(verb.output.progress);
     auto outcome = remote::runRemoteSearch(order, progress, stopOnSignal());
     progress.finishLine();

@@ -47,14 +47,14 @@ Result<std::map<std::string, std::string>> draw(store::StoreReader& store, const
 
 }  // namespace
 
-Result<void> checkReportFile(const fs::path& out) {
+Result<void> checkReportFile(const fs::path& out, const std::vector<studies::CommandInput>& inputs) {
     const std::string ending = out.extension().string();
     if (ending == ".pdf") {
         return fail(ErrorCode::Unsupported,
                     "a report as .pdf is not available in this version; name a .html file, which a browser can print");
     }
     if (ending != ".html") return fail(ErrorCode::Usage, fmt::format("--out '{}' does not end in .html", out.string()));
-    return checkWritable(out);
+    return checkOutput(out, inputs);
 }
 
 Result<std::size_t> writeReport(store::StoreReader& store, const store::RunRow& run, const fs::path& out) {

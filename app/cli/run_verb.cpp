@@ -38,13 +38,17 @@ std::string profileLine(const RunVerb& verb, std::int64_t runId) {
                                             : verb.profileOut.string());
 }
 
-Result<int> conductStudy(const RunVerb& verb, const StudyWork& work, const StudyText& text) {
+Result<void> checkOutputs(const RunVerb& verb) {
+    std::vector<studies::CommandInput> inputs = verb.inputs;
+    inputs.push_back({"--db", verb.database});
     if (!verb.profileOut.empty()) {
-        if (auto writable = checkWritable(verb.profileOut); !writable) return fail(writable.error());
+        if (auto fine = checkOutput(verb.profileOut, inputs); !fine) return fine;
     }
-    if (!verb.reportOut.empty()) {
-        if (auto named = checkReportFile(verb.reportOut); !named) return fail(named.error());
-    }
+    return verb.reportOut.empty() ? Result<void>{} : checkReportFile(verb.reportOut, inputs);
+}
+
+Result<int> conductStudy(const RunVerb& verb, const StudyWork& work, const StudyText& text) {
+    if (auto fine = checkOutputs(verb); !fine) return fail(fine.error());
     auto store = store::StoreWriter::open(verb.database, {"lpes " + verb.name});
     if (!store) return fail(store.error());
     ProgressPrinter progress(verb.output.progress);

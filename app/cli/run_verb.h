@@ -6,11 +6,13 @@
 #include <nlohmann/json.hpp>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "app/cli/output.h"
 #include "core/base/progress.h"
 #include "core/base/result.h"
 #include "core/store/store.h"
+#include "core/studies/output_check.h"
 #include "core/studies/studies.h"
 
 /// The course of every verb that writes a run into the data base.
@@ -23,7 +25,12 @@ struct RunVerb {
     std::filesystem::path profileOut;  ///< where a search's profile goes; empty: the data base only
     bool resumable = false;
     std::filesystem::path reportOut = {};  ///< where a finished run's report goes (report_file.h); empty: nowhere
+    std::vector<studies::CommandInput> inputs = {};  ///< what neither of the two may replace, beside the data base
 };
+
+/// Before anything is computed: may profile and report be written where they are wanted (checkOutput,
+/// checkReportFile)?
+[[nodiscard]] Result<void> checkOutputs(const RunVerb& verb);
 
 using StudyWork = std::function<Result<studies::StudyOutcome>(store::StoreWriter&, ProgressObserver&, std::stop_token)>;
 using StudyText = std::function<std::string(const nlohmann::json&)>;

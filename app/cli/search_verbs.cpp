@@ -37,7 +37,9 @@ struct Search {
         if (auto chosen = chooseSearchBase(flags, settings); !chosen) return fail(chosen.error());
         if (auto set = flags.apply(&settings.origins); !set) return fail(set.error());
         if (auto fit = checkRemoteOptions(flags, remote, verb, dryRun); !fit) return fail(fit.error());
-        printSettings(studies::toJson(settings), verb.output);
+        const nlohmann::json shown = studies::toJson(settings);
+        verb.inputs = studies::inputsOf(shown);
+        printSettings(shown, verb.output);
         if (!remote.host.name.empty()) return conductThere(ranks, verb, remoteOrder(remote, verb, settings));
         if (dryRun) {
             if (ranks != nullptr) ranks->dismiss();
@@ -105,7 +107,10 @@ struct Resume {
         }
         if (!found) return fail(found.error());
         const nlohmann::json settings = nlohmann::json::parse(found->settingsJson, nullptr, false);
-        if (settings.is_object()) printSettings(settings, verb.output);
+        if (settings.is_object()) {
+            verb.inputs = studies::inputsOf(settings);
+            printSettings(settings, verb.output);
+        }
         const std::string kind = found->kind;
         if (!isResumable(kind)) {
             return fail(

@@ -27,6 +27,8 @@ struct SuiteVerb {
         if (auto given = requireModel(settings.compute.model, "--model"); !given) return fail(given.error());
         verb.reportOut = out;
         nlohmann::json shown = studies::toJson(settings);
+        verb.inputs = studies::inputsOf(shown);
+        verb.inputs.push_back({"FILE", *named});
         shown.erase("benchmarks");  // the file has them, and so has the data base
         printSettings(shown, verb.output);
         return conductStudy(

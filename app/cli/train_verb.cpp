@@ -65,7 +65,8 @@ struct TrainMoice {
     Result<int> run() {
         if (auto set = flags.apply(&settings.origins); !set) return fail(set.error());
         if (auto given = requireModel(settings.model.model, "--model"); !given) return fail(given.error());
-        if (auto writable = checkWritable(settings.out); !writable) return fail(writable.error());
+        // What it may replace, routers and checkpoints of its own, the training itself decides.
+        if (auto writable = checkOutput(settings.out, {}); !writable) return fail(writable.error());
         ProgressPrinter progress(output.progress);
         auto outcome = studies::trainMoice(settings, progress, stopOnSignal());
         progress.finishLine();
@@ -132,6 +133,8 @@ void addTrainVerb(CLI::App& app, Action& action) {
     state->flags.add("--out", "FILE", "Router to write; the checkpoint is FILE.training", toPath(settings.out))
         ->required();
     verb->add_flag("--resume", settings.resume, "Go on from the checkpoint, with its settings");
+    verb->add_flag("--overwrite", settings.overwrite,
+                   "Begin anew where --out holds a finished router, replacing it and its checkpoint");
     addRecipe(state->flags, settings);
     addRunningModelOptions(state->flags, settings.model, settings.threads);
     addJsonOption(*verb, state->output);

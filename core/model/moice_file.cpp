@@ -23,11 +23,17 @@ constexpr const char* kFormat = "lpes-moice";
 constexpr int kVersion = 1;
 constexpr std::size_t kMostExperts = 256;
 constexpr const char* kTrainAgain = "use a router of this model, or train one with 'lpes train moice'";
+constexpr const char* kWeightsHash = "weights_hash";
+
+bool isCheckpoint(const std::map<std::string, std::string>& metadata) {
+    return metadata.contains(kMoiceIdentity) && metadata.contains(kMoiceCurve);
+}
 
 /// Reads one router file. The file's numbers are hostile until they are checked.
 class RouterReader {
   public:
-    RouterReader(const std::filesystem::path& path, const ModelConfig& config) : m_path(path), m_config(config) {}
+    RouterReader(const std::filesystem::path& path, const ModelConfig& config, MoiceFile wanted)
+        : m_path(path), m_config(config), m_wanted(wanted) {}
 
     Result<std::shared_ptr<const rope::MoiceRouters>> read() {
         const auto mapped = MappedFile::open(m_path);
@@ -37,6 +43,12 @@ class RouterReader {
         auto metadata = readSafetensorsMetadata(mapped->bytes(), m_path);
         if (!metadata) return fail(metadata.error());
         m_metadata = std::move(*metadata);
+        if (m_wanted == MoiceFile::Router && isCheckpoint(m_metadata)) {
+            return refuse(
+                "it is the checkpoint of a training and no router; finish the training with 'lpes train moice "
+                "--resume' "
+                "and use the router that it writes, whose name has no '.training'");
+        }
         for (const StoredTensor& tensor : *tensors) m_tensors[tensor.name] = &tensor;
         auto routers = isBare() ? bare() : described();
         if (!routers) return fail(routers.error());
@@ -101,13 +113,16 @@ class RouterReader {
             return refuseKey("top_k", fmt::format("give 1 to the number of experts, {}", bases.size()));
         rope::MoiceRouters routers = emptyRouters(m_config, bases.get<std::vector<double>>(), *topK);
         routers.fingerprint = text("fingerprint");
+        routers.weightsHash = text(kWeightsHash);
         return routers;
     }
 
     Result<rope::MoiceRouters> bare() const {
         std::vector<double> bases = rope::moiceBases(m_config.rope.theta);
         const auto topK = static_cast<int>(bases.size());
-        return emptyRouters(m_config, std::move(bases), topK);
+        rope::MoiceRouters routers = emptyRouters(m_config, std::move(bases), topK);
+        routers.fingerprint.clear();
+        return routers;
     }
 
     Result<void> fill(rope::MoiceRouters& routers) const {
@@ -149,6 +164,7 @@ class RouterReader {
 
     const std::filesystem::path& m_path;
     const ModelConfig& m_config;
+    const MoiceFile m_wanted;
     std::map<std::string, std::string> m_metadata;
     std::map<std::string, const StoredTensor*> m_tensors;
 };
@@ -156,8 +172,18 @@ class RouterReader {
 }  // namespace
 
 Result<std::shared_ptr<const rope::MoiceRouters>> readMoiceRouters(const std::filesystem::path& path,
-                                                                   const ModelConfig& config) {
-    return RouterReader(path, config).read();
+                                                                   const ModelConfig& config, MoiceFile wanted) {
+    return RouterReader(path, config, wanted).read();
+}
+
+std::optional<MoiceFile> moiceFileAt(const std::filesystem::path& path) {
+    const auto mapped = MappedFile::open(path);
+    if (!mapped) return std::nullopt;
+    const auto metadata = readSafetensorsMetadata(mapped->bytes(), path);
+    if (!metadata) return std::nullopt;
+    const auto format = metadata->find("format");
+    if (format == metadata->end() || format->second != kFormat) return std::nullopt;
+    return isCheckpoint(*metadata) ? MoiceFile::Checkpoint : MoiceFile::Router;
 }
 
 rope::MoiceRouters emptyRouters(const ModelConfig& config, std::vector<double> bases, int topK) {
@@ -188,15 +214,17 @@ std::vector<MoiceMatrix> moiceMatrices(rope::MoiceRouters& routers) {
 }
 
 std::map<std::string, std::string> moiceMetadata(const rope::MoiceRouters& routers, const ModelConfig& config) {
-    return {{"format", kFormat},
-            {"version", std::to_string(kVersion)},
-            {"bases", json(routers.bases).dump()},
-            {"top_k", std::to_string(routers.topK)},
-            {"fingerprint", config.fingerprint},
-            {"architecture", architectureName(config.architecture)},
-            {"theta", json(config.rope.theta).dump()},
-            {"head_dim", std::to_string(config.headDim)},
-            {"layers", std::to_string(config.numLayers)}};
+    std::map<std::string, std::string> metadata{{"format", kFormat},
+                                                {"version", std::to_string(kVersion)},
+                                                {"bases", json(routers.bases).dump()},
+                                                {"top_k", std::to_string(routers.topK)},
+                                                {"fingerprint", config.fingerprint},
+                                                {"architecture", architectureName(config.architecture)},
+                                                {"theta", json(config.rope.theta).dump()},
+                                                {"head_dim", std::to_string(config.headDim)},
+                                                {"layers", std::to_string(config.numLayers)}};
+    if (!routers.weightsHash.empty()) metadata[kWeightsHash] = routers.weightsHash;
+    return metadata;
 }
 
 Result<void> writeMoiceRouters(const std::filesystem::path& path, const rope::MoiceRouters& routers,

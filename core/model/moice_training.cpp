@@ -24,8 +24,6 @@ using nlohmann::json;
 
 constexpr const char* kMean = "optimizer.mean.";
 constexpr const char* kSquare = "optimizer.square.";
-constexpr const char* kIdentity = "identity";
-constexpr const char* kCurve = "curve";
 
 std::vector<double> basesOf(const MoiceRecipe& recipe, const ModelConfig& config) {
     return recipe.bases.empty() ? rope::moiceBases(config.rope.theta) : recipe.bases;
@@ -188,13 +186,13 @@ Result<void> writeMoiceCheckpoint(const std::filesystem::path& path, const Moice
         }
     }
     std::map<std::string, std::string> metadata = moiceMetadata(routers, config);
-    metadata[kIdentity] = identity.dump();
-    metadata[kCurve] = curveJson(state.curve).dump();
+    metadata[kMoiceIdentity] = identity.dump();
+    metadata[kMoiceCurve] = curveJson(state.curve).dump();
     return writeFileAtomically(path, makeSafetensors(tensors, metadata));
 }
 
 Result<MoiceCheckpoint> readMoiceCheckpoint(const std::filesystem::path& path, const ModelConfig& config) {
-    const auto routers = readMoiceRouters(path, config);
+    const auto routers = readMoiceRouters(path, config, MoiceFile::Checkpoint);
     if (!routers) return fail(routers.error());
     const auto mapped = MappedFile::open(path);
     if (!mapped) return fail(mapped.error());
@@ -202,11 +200,11 @@ Result<MoiceCheckpoint> readMoiceCheckpoint(const std::filesystem::path& path, c
     if (!tensors) return fail(tensors.error());
     const auto metadata = readSafetensorsMetadata(mapped->bytes(), path);
     if (!metadata) return fail(metadata.error());
-    if (!metadata->contains(kIdentity) || !metadata->contains(kCurve))
+    if (!metadata->contains(kMoiceIdentity) || !metadata->contains(kMoiceCurve))
         return refuse(path, "it is no checkpoint of a training");
-    MoiceCheckpoint checkpoint{{**routers, {}, {}}, json::parse(metadata->at(kIdentity), nullptr, false)};
+    MoiceCheckpoint checkpoint{{**routers, {}, {}}, json::parse(metadata->at(kMoiceIdentity), nullptr, false)};
     if (!checkpoint.identity.is_object()) return refuse(path, "its metadata key 'identity' is no JSON object");
-    auto curve = parseCurve(metadata->at(kCurve), path);
+    auto curve = parseCurve(metadata->at(kMoiceCurve), path);
     if (!curve) return fail(curve.error());
     checkpoint.state.curve = std::move(*curve);
     const std::vector<MoiceMatrix> matrices = moiceMatrices(checkpoint.state.routers);

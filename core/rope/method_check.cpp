@@ -125,6 +125,9 @@ Result<void> checkMsPoe(const MsPoe& msPoe, const MethodModel& model) {
                                    msPoe.ratios[rank - 1]));
         }
     }
+    if (msPoe.headOrder == MethodPart::HeadOrder::Normal && byGroup) {
+        return bad("ms-poe with a fixed order of heads scores none, so that no group can share a mean of scores");
+    }
     if (msPoe.firstLayer < 0 || msPoe.lastLayer < msPoe.firstLayer || msPoe.lastLayer >= model.numLayers) {
         return bad(
             fmt::format("ms-poe is to apply to layers {} to {} and the model has layers 0 to {}; give layers of "

@@ -179,7 +179,20 @@ class PartReader {
             return wrong(
                 fmt::format("the method '{}' has min={} above max={}", m_text, m_part.minRatio, m_part.maxRatio));
         }
-        return {};
+        return checkHeadOrder();
+    }
+
+    /// The fixed order is the released code's, and there are no scores whose means a group could share.
+    Result<void> checkHeadOrder() const {
+        if (m_part.headOrder == MethodPart::HeadOrder::Scored) return {};
+        const bool code = m_part.variant == MethodPart::Variant::Code;
+        if (code && m_part.groupRatio == MethodPart::GroupRatio::FirstHead) return {};
+        return fail(
+            ErrorCode::Usage,
+            fmt::format("heads=normal in the method '{}' {}; write for example ms-poe:variant=code,heads=normal",
+                        m_text,
+                        code ? "scores no heads, and gqa=mean is about their scores"
+                             : "is of the released code, and the paper has no such order"));
     }
 
     Result<void> readOption(std::string_view name, std::string_view value) {
@@ -189,6 +202,10 @@ class PartReader {
         if (msPoe && name == "variant") {
             return readWord(name, value, m_part.variant, "paper", MethodPart::Variant::Paper, "code",
                             MethodPart::Variant::Code);
+        }
+        if (msPoe && name == "heads") {
+            return readWord(name, value, m_part.headOrder, "scored", MethodPart::HeadOrder::Scored, "normal",
+                            MethodPart::HeadOrder::Normal);
         }
         if (msPoe && name == "gqa") {
             return readWord(name, value, m_part.groupRatio, "first", MethodPart::GroupRatio::FirstHead, "mean",

@@ -19,19 +19,22 @@ struct MethodPart {
         LongRope,               ///< longrope:FILE, a CSV of d/2 or L × d/2 factors
         Uniform,                ///< uniform:S, LPES with one value
         Lpes,                   ///< lpes:FILE
-        MsPoe,                  ///< ms-poe[:min=…,max=…,variant=paper|code,gqa=first|mean,layers=A-B]
-        AttentionBuckets,       ///< attention-buckets[:bases=B/B/…|search|search/N,combine=logits|probs]
-        Moice                   ///< moice:ROUTER_FILE[,top_k=K]
+        MsPoe,  ///< ms-poe[:min=…,max=…,variant=paper|code,heads=scored|normal,gqa=first|mean,layers=A-B]
+        AttentionBuckets,  ///< attention-buckets[:bases=B/B/…|search|search/N,combine=logits|probs]
+        Moice              ///< moice:ROUTER_FILE[,top_k=K]
     };
     enum class Variant { Paper, Code };
     enum class Combine { Logits, Probabilities };
     enum class GroupRatio { FirstHead, Mean };
+    /// Normal is the released scripts' word for a fixed order that no score changes.
+    enum class HeadOrder { Scored, Normal };
 
     Kind kind = Kind::Baseline;
     double factor = 1.0;                            ///< pi, ntk, dynamic-ntk, yarn, uniform
     std::string file;                               ///< longrope, lpes, moice
     double minRatio = 1.2, maxRatio = 1.8;          ///< ms-poe
     Variant variant = Variant::Paper;               ///< ms-poe
+    HeadOrder headOrder = HeadOrder::Scored;        ///< ms-poe; Normal with the code variant alone
     GroupRatio groupRatio = GroupRatio::FirstHead;  ///< ms-poe with grouped-query attention (methods.md §1.5)
     std::optional<int> firstLayer, lastLayer;       ///< ms-poe: layers it applies to; unset: the variant's own
     std::vector<double> bases;                      ///< attention-buckets; empty: the paper's for this model

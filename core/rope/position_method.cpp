@@ -213,6 +213,7 @@ class Resolver {
         msPoe.ratios =
             msPoeRatios(byGroup ? m_model.numKvHeads : m_model.numHeads, part.minRatio, part.maxRatio, part.variant);
         msPoe.variant = part.variant;
+        msPoe.headOrder = part.headOrder;
         msPoe.groupRatio = part.groupRatio;
         // The released scripts name layers 2 to 31 of 32; the paper names none.
         msPoe.firstLayer = part.firstLayer.value_or(part.variant == MethodPart::Variant::Code ? 2 : 0);
@@ -299,12 +300,11 @@ MethodCost methodCost(const PositionMethod& method) {
         cost.passes = cost.keyCaches = cost.valueCaches = static_cast<int>(method.buckets->bases.size());
     }
     if (method.moice) {
-        cost.attentionsPerLayer = static_cast<int>(method.moice->bases.size());
-        // Keys are kept rotated, once for each distinct base.
+        // Experts of one base are computed once; keys are kept rotated, once for each base.
         const std::set<double> distinct(method.moice->bases.begin(), method.moice->bases.end());
-        cost.keyCaches = static_cast<int>(distinct.size());
+        cost.attentionsPerLayer = cost.keyCaches = static_cast<int>(distinct.size());
     }
-    cost.onePrompt = method.msPoe.has_value();
+    cost.onePrompt = method.msPoe && method.msPoe->headOrder == MethodPart::HeadOrder::Scored;
     return cost;
 }
 

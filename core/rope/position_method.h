@@ -22,13 +22,15 @@ struct MethodModel {
     int contextLength = 0;
 };
 
-/// Ms-PoE: a ratio per query head, chosen while a prompt is read and kept while its continuation is generated
+/// Ms-PoE: a ratio per query head, chosen while a prompt is read and kept while its continuation is generated, or fixed
 /// (methods.md §1.5).
 struct MsPoe {
     /// [H] (one per key/value head, [K], where groupRatio is Mean), ascending: the most position-aware head takes the
     /// first
     std::vector<double> ratios;
     MethodPart::Variant variant = MethodPart::Variant::Paper;
+    /// Normal: head j has the ratio of rank H−1−j whatever the prompt is.
+    MethodPart::HeadOrder headOrder = MethodPart::HeadOrder::Scored;
     MethodPart::GroupRatio groupRatio = MethodPart::GroupRatio::FirstHead;
     int firstLayer = 0, lastLayer = 0;  ///< layers that it applies to, inclusive
     double threshold = 3.0;             ///< α: attention above α times its mean counts
@@ -56,6 +58,7 @@ struct MoiceRouters {
     int topK = 0;               ///< experts kept for each token and head, their weights made to add up to 1
     std::vector<Layer> layers;  ///< [L]
     std::string fingerprint;    ///< of the model that they were trained on; empty: not said
+    std::string weightsHash;    ///< of its weights (studies::weightsHash); empty: not said
 };
 
 /// A position method, resolved against one model: values only, ready to run. At most one of `msPoe`, `buckets` and
@@ -94,7 +97,7 @@ inline constexpr double kMaxDivisor = 10000.0;
 /// What a method costs beside the baseline.
 struct MethodCost {
     int passes = 1;              ///< forward passes of the whole model, prefill and every decoding step alike
-    int attentionsPerLayer = 1;  ///< attentions of one pass
+    int attentionsPerLayer = 1;  ///< attentions of one pass; experts of the same base share one
     int keyCaches = 1;           ///< copies of the keys that a cache keeps
     int valueCaches = 1;         ///< copies of the values
     bool onePrompt = false;      ///< reads each prompt's own attention, so that a new prompt begins anew

@@ -59,6 +59,10 @@ std::vector<double> msPoeHeadRatios(std::span<const double> scores, std::span<co
     return heads;
 }
 
+std::vector<double> msPoeFixedRatios(std::span<const double> ratios) {
+    return {ratios.rbegin(), ratios.rend()};
+}
+
 std::vector<double> msPoeKeyRatios(std::span<const double> headRatios, int kvHeads) {
     std::vector<double> keys(static_cast<std::size_t>(kvHeads));
     const std::size_t group = headRatios.size() / keys.size();

@@ -25,6 +25,9 @@ namespace lpes::rope {
 [[nodiscard]] std::vector<double> msPoeHeadRatios(std::span<const double> scores, std::span<const double> ratios,
                                                   MethodPart::Variant variant);
 
+/// The ratio of each query head in the released code's fixed order (head_type "normal"): that of rank H−1−j for head j.
+[[nodiscard]] std::vector<double> msPoeFixedRatios(std::span<const double> ratios);
+
 /// The ratio of each key/value head: FirstHead takes that of its group's first query head; Mean (ours) is for scores
 /// that were already made one per group.
 [[nodiscard]] std::vector<double> msPoeKeyRatios(std::span<const double> headRatios, int kvHeads);

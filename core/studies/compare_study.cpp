@@ -80,7 +80,7 @@ Result<Comparison> prepare(const CompareSettings& settings, ProgressObserver& ob
     int context = std::numeric_limits<int>::max();
     const rope::MethodModel model = model::methodModel(bench->config());
     for (const rope::MethodSpec& spec : *specs) {
-        auto method = methodFor(spec, bench->config(), observer);
+        auto method = methodFor(spec, *bench->model.weights, observer);
         if (!method) return fail(method.error());
         context = std::min(context, rope::contextLength(*method, model));
         contenders.push_back({spec, spec.text, std::move(*method), 0, {}, {}, {}, 0, {}});

@@ -35,7 +35,7 @@ Result<RunningModel> startModel(const ModelOptions& options, std::optional<int> 
     auto loaded = loadModel(options, observer, stop);
     if (!loaded) return fail(loaded.error());
     RunningModel running{std::move(*loaded), {}, nullptr};
-    auto resolved = methodFor(*spec, running.loaded.config(), observer);
+    auto resolved = methodFor(*spec, *running.loaded.opened.weights, observer);
     if (!resolved) return fail(resolved.error());
     running.method = std::move(*resolved);
     running.session = running.loaded.lm->newSession(*threadCount);

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <mutex>
 #include <string_view>
+#include <vector>
 
 #include "core/model/torch/torch_runtime.h"
 #include "core/studies/method_words.h"
@@ -46,6 +48,24 @@ std::string scaleMeaning(const rope::RopeConfig& rope) {
     }
     return plain;
 }
+
+/// Passes warnings on and keeps them for the answer.
+class KeptWarnings final : public ProgressObserver {
+  public:
+    explicit KeptWarnings(ProgressObserver& next) : m_next(next) {}
+    void progressed(const Progress& progress) override { m_next.progressed(progress); }
+    void warned(const std::string& message) override {
+        m_next.warned(message);
+        const std::scoped_lock lock(m_mutex);
+        m_warnings.push_back(message);
+    }
+    [[nodiscard]] const std::vector<std::string>& all() const { return m_warnings; }
+
+  private:
+    ProgressObserver& m_next;
+    std::mutex m_mutex;
+    std::vector<std::string> m_warnings;
+};
 
 /// One rotary embedding with the origin of each value, so that nobody has to guess which base is in force.
 json ropeJson(const rope::RopeConfig& rope) {
@@ -112,10 +132,12 @@ void addMethodFields(json& out, const model::ModelConfig& config, const rope::Po
     if (!method.divisors.empty()) out["divisors"] = method.divisors;
     if (method.msPoe) {
         const rope::MsPoe& msPoe = *method.msPoe;
-        out["head_ratios"] = {{"ratios", msPoe.ratios},
-                              {"first_layer", msPoe.firstLayer},
-                              {"last_layer", msPoe.lastLayer},
-                              {"threshold", msPoe.threshold}};
+        out["head_ratios"] = {
+            {"ratios", msPoe.ratios}, {"first_layer", msPoe.firstLayer}, {"last_layer", msPoe.lastLayer}};
+        // What no score decides has no threshold.
+        const bool scored = msPoe.headOrder == rope::MethodPart::HeadOrder::Scored;
+        out["head_ratios"]["heads"] = scored ? "scored" : "normal";
+        out["head_ratios"]["threshold"] = scored ? json(msPoe.threshold) : json(nullptr);
     }
     if (!method.buckets && !method.moice) return;
     const std::vector<double>& bases = method.moice ? method.moice->bases : method.buckets->bases;
@@ -238,10 +260,12 @@ Result<json> inspectModel(const std::string& model, const std::string& method, c
     auto opened = openModel(model, false);
     if (!opened) return fail(opened.error());
     const model::ModelConfig& config = opened->weights->config();
-    auto resolved = methodFor(*spec, config, observer);
+    KeptWarnings kept(observer);
+    auto resolved = methodFor(*spec, *opened->weights, kept);
     if (!resolved) return fail(resolved.error());
     json out = describeModel(*opened, *resolved);
     out["method"] = method;
+    for (const std::string& warning : kept.all()) out["warnings"].push_back(warning);
     for (const rope::MethodPart& part : spec->parts) {
         out["method_meaning"].push_back({{"part", rope::methodName(part.kind)},
                                          {"meaning", partMeaning(part, *resolved, model::methodModel(config))}});

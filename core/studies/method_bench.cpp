@@ -191,7 +191,7 @@ Result<json> runBench(const BenchSettings& settings, ProgressObserver& observer,
     const model::ModelConfig& config = loaded->config();
     std::vector<Contender> contenders;
     for (const rope::MethodSpec& spec : specs) {
-        auto method = methodFor(spec, config, observer);
+        auto method = methodFor(spec, *loaded->opened.weights, observer);
         if (!method) return fail(method.error());
         contenders.push_back({spec.text, isLpes(spec), std::move(*method), {}, {}, {}});
     }

@@ -73,7 +73,17 @@ std::string profileWords(const MethodPart& part, const rope::PositionMethod& met
     return fmt::format("each layer divides positions by its scale in {}", part.file);
 }
 
+/// The fixed order of the released code.
+std::string fixedMsPoeWords(const rope::MsPoe& msPoe, const rope::MethodModel& model) {
+    return fmt::format(
+        "in layers {} to {} every head divides positions by a ratio of its own, the same for every prompt, from {:.6g} "
+        "for the first head down to {:.6g} for the last (head_type normal of the released code){}",
+        msPoe.firstLayer, msPoe.lastLayer, msPoe.ratios.back(), msPoe.ratios.front(),
+        model.numHeads == model.numKvHeads ? "" : "; keys take the ratio of the first query head of their group");
+}
+
 std::string msPoeWords(const rope::MsPoe& msPoe, const rope::MethodModel& model) {
+    if (msPoe.headOrder == MethodPart::HeadOrder::Normal) return fixedMsPoeWords(msPoe, model);
     const bool paper = msPoe.variant == MethodPart::Variant::Paper;
     std::string words = fmt::format(
         "in layers {} to {} every head divides positions by a ratio from {:.6g} to {:.6g} of its own, chosen while the "
@@ -103,8 +113,8 @@ std::string bucketWords(const rope::AttentionBuckets& buckets, const std::option
 
 std::string moiceWords(const rope::MoiceRouters& routers) {
     return fmt::format(
-        "every layer attends once per expert, with the RoPE bases {:.10g}; its router keeps {} of {} experts for each "
-        "token and head and mixes their outputs",
+        "every layer attends once for each different RoPE base of its experts ({:.10g}); its router keeps {} of {} "
+        "experts for each token and head and mixes their outputs",
         fmt::join(routers.bases, ", "), routers.topK, routers.bases.size());
 }
 
@@ -113,8 +123,9 @@ std::string costWords(const rope::MethodCost& cost, const rope::PositionMethod& 
         return fmt::format("{} times the baseline's passes and KV cache, while reading and while writing", cost.passes);
     }
     if (cost.attentionsPerLayer > 1) {
-        return fmt::format("one pass with {} attentions in every layer; keys are cached before they are rotated",
-                           cost.attentionsPerLayer);
+        return fmt::format(
+            "one pass with {} attentions in every layer; keys are cached once for each base, rotated by it",
+            cost.attentionsPerLayer);
     }
     if (cost.onePrompt) {
         return "one pass, in which a head's ratio follows from the prompt: every prompt begins anew";

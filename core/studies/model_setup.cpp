@@ -169,8 +169,10 @@ int contextLength(const rope::PositionMethod& method, const model::ModelConfig& 
     return rope::contextLength(method, model::methodModel(config));
 }
 
-Result<rope::PositionMethod> methodFor(const rope::MethodSpec& spec, const model::ModelConfig& config,
-                                       ProgressObserver& observer) {
+namespace {
+
+/// All but routers, which are compared with weights too.
+rope::MethodFiles methodFiles(const model::ModelConfig& config, ProgressObserver& observer) {
     rope::MethodFiles files;
     files.profile = [&](const std::string& path) -> Result<rope::ProfileScales> {
         auto loaded = exporters::readProfile(path);
@@ -182,7 +184,41 @@ Result<rope::PositionMethod> methodFor(const rope::MethodSpec& spec, const model
         return profileScales(loaded->profile.groups, loaded->profile.scales);
     };
     files.longRope = [](const std::string& path) { return exporters::readLongRope(path); };
-    files.routers = [&](const std::string& path) { return model::readMoiceRouters(path, config); };
+    return files;
+}
+
+/// Two fine-tunes of a model have the same configuration; a router belongs to the weights of one.
+Result<void> checkTrainedOn(const rope::MoiceRouters& routers, const std::string& file,
+                            const model::WeightSource& weights, ProgressObserver& observer) {
+    if (routers.weightsHash.empty()) {
+        observer.warned(
+            fmt::format("'{}' does not say which weights its router was trained on, so that {} could be compared with "
+                        "this model; a router that 'lpes train moice' writes now says it",
+                        file, routers.fingerprint.empty() ? "only its shape" : "only its shape and configuration"));
+        return {};
+    }
+    const std::string own = weightsHash(weights);
+    if (routers.weightsHash == own) return {};
+    return fail(
+        ErrorCode::BadInput,
+        fmt::format("'{}': its router was trained on other weights (hash {}) than this model's ({}), though the "
+                    "configuration is the same: another fine-tune, or the same one stored in another type; use "
+                    "the model that it was trained on, or train a router for this one with 'lpes train moice'",
+                    file, routers.weightsHash.substr(0, 16), own.substr(0, 16)));
+}
+
+}  // namespace
+
+Result<rope::PositionMethod> methodFor(const rope::MethodSpec& spec, const model::WeightSource& weights,
+                                       ProgressObserver& observer) {
+    const model::ModelConfig& config = weights.config();
+    rope::MethodFiles files = methodFiles(config, observer);
+    files.routers = [&](const std::string& path) -> Result<std::shared_ptr<const rope::MoiceRouters>> {
+        auto routers = model::readMoiceRouters(path, config);
+        if (!routers) return routers;
+        if (auto same = checkTrainedOn(**routers, path, weights, observer); !same) return fail(same.error());
+        return routers;
+    };
     return rope::resolveMethod(spec, model::methodModel(config), files);
 }
 
@@ -192,7 +228,8 @@ Result<rope::PositionMethod> profileMethod(const std::string& file, const model:
     rope::MethodPart part;
     part.kind = rope::MethodPart::Kind::Lpes;
     part.file = file;
-    return methodFor({{std::move(part)}, "lpes:" + file}, config, observer);
+    return rope::resolveMethod({{std::move(part)}, "lpes:" + file}, model::methodModel(config),
+                               methodFiles(config, observer));
 }
 
 rope::ProfileScales profileScales(const curve::ScaleGroups& groups, std::span<const double> scales) {

@@ -72,9 +72,9 @@ struct ModelOptions {
 /// Tokens that fit under the method.
 [[nodiscard]] int contextLength(const rope::PositionMethod& method, const model::ModelConfig& config);
 
-/// A method for this model, as rope::resolveMethod refuses it. Reads the files that it names and checks that they fit;
-/// their warnings go to the observer.
-[[nodiscard]] Result<rope::PositionMethod> methodFor(const rope::MethodSpec& spec, const model::ModelConfig& config,
+/// A method for this model, as rope::resolveMethod refuses it. Reads the files that it names and checks that they fit,
+/// a router by the hash of the weights that it was trained on; their warnings go to the observer.
+[[nodiscard]] Result<rope::PositionMethod> methodFor(const rope::MethodSpec& spec, const model::WeightSource& weights,
                                                      ProgressObserver& observer);
 /// LPES with the profile of `file`: methodFor of lpes:FILE.
 [[nodiscard]] Result<rope::PositionMethod> profileMethod(const std::string& file, const model::ModelConfig& config,

@@ -14,6 +14,7 @@
 #include "core/model/torch/torch_runtime.h"
 #include "core/rope/rivals.h"
 #include "core/studies/model_setup.h"
+#include "core/studies/output_check.h"
 #include "core/studies/training_text.h"
 
 namespace lpes::studies {
@@ -183,6 +184,7 @@ class Training {
                                     "of the training",
                                     m_checkpoint.string()));
         }
+        if (auto safe = requireReplaceable(there); !safe) return safe;
         lowerThreadPriority();
         const auto opened = openModel(m_settings.model.model, false);
         if (!opened) return fail(opened.error());
@@ -219,12 +221,53 @@ class Training {
         return openText(checkpoint);
     }
 
+    /// Nothing that is read is written over, and nothing that no training wrote is replaced.
+    [[nodiscard]] Result<void> requireReplaceable(bool checkpointThere) const {
+        std::vector<CommandInput> inputs{{"--text", m_settings.text}};
+        addModelInput(inputs, "--model", m_settings.model.model);
+        std::error_code ignored;
+        const bool outThere = fs::exists(m_settings.out, ignored);
+        const auto outHolds = model::moiceFileAt(m_settings.out), checkpointHolds = model::moiceFileAt(m_checkpoint);
+        // A router or a checkpoint of ours is no input, whatever folder it lies in.
+        if (!outHolds) {
+            if (auto apart = requireNoInput(m_settings.out, inputs); !apart) return apart;
+        }
+        if (!checkpointHolds) {
+            if (auto apart = requireNoInput(m_checkpoint, inputs); !apart) return apart;
+        }
+        if (outThere && outHolds != model::MoiceFile::Router) {
+            return fail(ErrorCode::Usage,
+                        fmt::format("'{}' is there and is no router that 'lpes train moice' wrote, so that it is not "
+                                    "replaced; name another file for --out",
+                                    m_settings.out.string()));
+        }
+        if (m_settings.resume) return {};
+        if (checkpointThere && checkpointHolds != model::MoiceFile::Checkpoint) {
+            return fail(ErrorCode::Usage,
+                        fmt::format("'{}', where the checkpoint goes, is there and is none, so that it is not "
+                                    "replaced; name another file for --out",
+                                    m_checkpoint.string()));
+        }
+        if (!outThere || m_settings.overwrite) return {};
+        return fail(ErrorCode::Usage,
+                    fmt::format("'{}' holds a finished router; --overwrite trains anew in its place, --resume with "
+                                "more --steps goes on from its checkpoint",
+                                m_settings.out.string()));
+    }
+
     /// A training that was left is not thrown away in silence.
     [[nodiscard]] Result<void> requireFinished(const std::optional<model::MoiceCheckpoint>& checkpoint) const {
         if (checkpoint) {
             const auto steps = checkpoint->identity.value("steps", json());
-            if (steps.is_number_integer() && static_cast<int>(checkpoint->state.curve.size()) >= steps.get<int>())
-                return {};
+            const bool finished =
+                steps.is_number_integer() && static_cast<int>(checkpoint->state.curve.size()) >= steps.get<int>();
+            if (finished && m_settings.overwrite) return {};
+            if (finished) {
+                return fail(ErrorCode::Usage,
+                            fmt::format("'{}' is the checkpoint of a finished training; --overwrite trains anew in its "
+                                        "place, --resume with more --steps goes on from it",
+                                        m_checkpoint.string()));
+            }
         }
         return fail(ErrorCode::Usage,
                     fmt::format("'{}' holds a training that was left unfinished; go on with --resume, or remove the "
@@ -254,6 +297,7 @@ class Training {
         } else {
             m_state = model::initialMoiceState(m_plan.recipe, m_model.config());
         }
+        m_state.routers.weightsHash = m_identity["weights_hash"].get<std::string>();
         m_before = static_cast<std::int64_t>(m_state.curve.size()) * m_plan.recipe.sequencesPerStep;
         warnAboutPlan();
         return {};

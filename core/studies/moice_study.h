@@ -23,6 +23,7 @@ struct TrainMoiceSettings {
     std::filesystem::path text;  ///< see TrainingText
     std::filesystem::path out;   ///< router file; the checkpoint is beside it, with ".training" behind the name
     bool resume = false;
+    bool overwrite = false;    ///< a finished router at `out`, and its checkpoint, may be replaced by a new training
     std::optional<int> steps;  ///< in all, those before a resumption included
     std::optional<int> sequencesPerStep, maxLength, topK;
     std::optional<std::vector<double>> bases;
@@ -44,10 +45,11 @@ struct TrainMoiceOutcome {
 /// checkpoint, so that a killed training loses at most the step in flight; resuming goes on with the next step and ends
 /// in the same bits as a training that was never interrupted. Blocks; stops within a layer's time.
 ///
-/// Usage for settings out of range or against the checkpoint, and for a new training where an unfinished one's
-/// checkpoint is; BadInput for a text that cannot be used, and when model or text are no longer those of the
-/// checkpoint; Unsupported where MoICE cannot be used on the model; OutOfMemory before anything is computed.
-/// kStoppedMessage when stopped before the training began.
+/// Usage for settings out of range or against the checkpoint; for a new training where an unfinished one's checkpoint
+/// is, or a finished one without `overwrite`; where `out` or its checkpoint would replace the text, a file of the model
+/// or anything else that no training wrote; BadInput for a text that cannot be used, and when model or text are no
+/// longer those of the checkpoint; Unsupported where MoICE cannot be used on the model; OutOfMemory before anything is
+/// computed. kStoppedMessage when stopped before the training began.
 [[nodiscard]] Result<TrainMoiceOutcome> trainMoice(const TrainMoiceSettings& settings, ProgressObserver& observer,
                                                    std::stop_token stop);
 

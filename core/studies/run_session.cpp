@@ -76,7 +76,7 @@ Result<MethodBench> prepareMethod(const std::string& method, const ComputeSettin
     if (auto known = checkScoreName(score); !known) return fail(known.error());
     auto bench = openBench(compute, task, generateCount, stop);
     if (!bench) return fail(bench.error());
-    auto resolved = methodFor(*spec, bench->config(), observer);
+    auto resolved = methodFor(*spec, *bench->model.weights, observer);
     if (!resolved) return fail(resolved.error());
     auto rule = scoreFor(bench->task, score);
     if (!rule) return fail(rule.error());

@@ -205,6 +205,8 @@ Result<CompareSettings> compareSettingsFromJson(const json& stored) {
 
 json toJson(const BenchSettings& settings) {
     json plain = toJson(settings.compute);
+    // Its prompts are read one by one, each as a whole.
+    for (const char* passes : {"batch_size", "batch_tokens", "share_prefixes"}) plain.erase(passes);
     plain.update({{"methods", settings.methods},
                   {"lengths", settings.lengths},
                   {"new_tokens", settings.newTokens},

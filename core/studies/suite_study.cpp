@@ -143,7 +143,7 @@ Result<void> checkSuite(SuiteSettings& settings, const OpenedModel& model, Progr
     const auto specs = rope::parseMethods(list);
     if (!specs) return fail(inFile(settings, "\"methods\"", specs.error()));
     for (const rope::MethodSpec& spec : *specs) {
-        const auto method = methodFor(spec, model.config(), observer);
+        const auto method = methodFor(spec, *model.weights, observer);
         if (!method) return fail(inFile(settings, "\"methods\"", method.error()));
     }
     const auto guardrail = Guardrail::make(settings.guardrail, *model.tokenizer, model.config().contextLength);

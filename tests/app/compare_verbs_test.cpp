@@ -124,6 +124,8 @@ TEST_F(CompareVerbs, BenchPrintsARowPerMethodAndLength) {
     EXPECT_EQ(result["rows"][1]["ratio_to_lpes"]["ratio"], 1.0);
     EXPECT_GT(result["rows"][2]["ratio_to_lpes"]["ratio"], 0.0);
     EXPECT_EQ(result["threads"], 1);
+    for (const char* unused : {"batch_size", "batch_tokens", "share_prefixes"})
+        EXPECT_FALSE(result["settings"].contains(unused)) << unused;
     const Finished text = run({"bench", "--model", model(), "--dtype", "float32", "--threads-per-worker", "1",
                                "--lengths", "16", "--new-tokens", "2", "--seconds", "0.001", "--methods", "ms-poe"});
     EXPECT_THAT(text.out, AllOf(HasSubstr("both / LPES"), HasSubstr("published / LPES"), HasSubstr("1.45"),
@@ -131,6 +133,9 @@ TEST_F(CompareVerbs, BenchPrintsARowPerMethodAndLength) {
     EXPECT_EQ(run({"bench", "--model", model(), "--lengths", "16,x"}).code, 2);
     EXPECT_EQ(run({"bench", "--model", model(), "--lengths", "5000"}).code, 3) << "beyond the context";
     EXPECT_EQ(run({"bench", "--model", model(), "--methods", "pi:0"}).code, 2);
+    for (const char* option : {"--batch-size", "--batch-tokens", "--share-prefixes"})
+        EXPECT_EQ(run({"bench", "--model", model(), option, "1"}).code, 2)
+            << option << " is for passes of several prompts";
 }
 
 }  // namespace

@@ -56,6 +56,30 @@ TEST_F(ProfileVerbs, CsvRoundTripKeepsEveryBit) {
     EXPECT_EQ(json::parse(readBytes(file("back.json")))["scales"], json::parse(readBytes(file("p.json")))["scales"]);
 }
 
+TEST_F(ProfileVerbs, NothingThatIsReadIsWrittenOver) {
+    writeHuggingFaceFolder(makeTinyModel(), file("model"));
+    ASSERT_EQ(run({"profile", "new", "--model", file("model"), "--points", "0:1,1:1.2", "--out", file("p.json")}).code,
+              0);
+    const std::string profile = readBytes(file("p.json")), weights = readBytes(file("model/model.safetensors"));
+    const auto refused = [&](const std::vector<std::string>& arguments) {
+        const Finished done = run(arguments);
+        EXPECT_EQ(done.code, 2) << arguments[0] << ": " << done.err;
+        EXPECT_THAT(done.err, testing::AnyOf(HasSubstr("would destroy"), HasSubstr("nothing is replaced")));
+    };
+    refused({"export", file("p.json"), "--to", "csv", "--out", file("p.json")});
+    refused({"export", file("p.json"), "--to", "csv", "--model", file("model"), "--out", file("model/config.json")});
+    refused({"import", file("p.json"), "--out", file("p.json")});
+    refused({"profile", "transfer", file("p.json"), "--to", file("model"), "--out", file("p.json")});
+    refused({"profile", "new", "--model", file("model"), "--points", "0:1,1:1.2", "--out",
+             file("model/model.safetensors")});
+    EXPECT_EQ(readBytes(file("p.json")), profile);
+    EXPECT_EQ(readBytes(file("model/model.safetensors")), weights);
+    EXPECT_EQ(
+        run({"export", file("p.json"), "--to", "json", "--model", file("model"), "--out", file("model/new.json")}).code,
+        0)
+        << "a new file is no loss";
+}
+
 TEST_F(ProfileVerbs, ExportToStandardOutputIsTheFileItself) {
     ASSERT_EQ(makeProfile("p.json").code, 0);
     const Finished csv = run({"export", file("p.json"), "--to", "csv"});

@@ -141,6 +141,17 @@ TEST_F(RunVerbs, UnwritableProfileIsToldBeforeTheSearch) {
     EXPECT_FALSE(std::filesystem::exists(database()));
 }
 
+TEST_F(RunVerbs, AProfileIsNotWrittenOverWhatTheSearchReads) {
+    writeBytes(file("kv.jsonl"), "{}\n");
+    for (const std::string& out : {database(), model() + "/model.safetensors", file("kv.jsonl")}) {
+        const Finished refused = run(search({"--data", file("kv.jsonl"), "--out", out}));
+        EXPECT_EQ(refused.code, 2) << out << ": " << refused.err;
+        EXPECT_THAT(refused.err, testing::AnyOf(HasSubstr("would destroy"), HasSubstr("nothing is replaced"))) << out;
+    }
+    EXPECT_EQ(readBytes(file("kv.jsonl")), "{}\n");
+    EXPECT_FALSE(std::filesystem::exists(database())) << "refused before anything is opened";
+}
+
 TEST_F(RunVerbs, DryRunWritesNothing) {
     const Finished done = run(search({"--dry-run"}));
     ASSERT_EQ(done.code, 0) << done.err;

@@ -53,10 +53,18 @@ TEST_F(TrainVerb, TrainsARouterThatScoreTakes) {
     const Finished score =
         run({"score", model(), "--text", "the same words", "--method", "moice:" + file("r"), "--json"});
     EXPECT_EQ(score.code, 0) << score.err;
+    const Finished anew = run(train({"--steps", "1"}));
+    EXPECT_EQ(anew.code, 2);
+    EXPECT_THAT(anew.err, HasSubstr("--overwrite"));
+    EXPECT_EQ(run({"score", model(), "--text", "the same words", "--method", "moice:" + file("r.training")}).code, 3)
+        << "a checkpoint is no router";
     const Finished again = run(train({"--steps", "3", "--resume"}));
     ASSERT_EQ(again.code, 0) << again.err;
     EXPECT_EQ(again.json()["curve"].size(), 3u);
     EXPECT_EQ(again.json()["curve"][1], result["curve"][1]);
+    const Finished replaced = run(train({"--steps", "1", "--overwrite"}));
+    ASSERT_EQ(replaced.code, 0) << replaced.err;
+    EXPECT_EQ(replaced.json()["curve"].size(), 1u);
 }
 
 TEST_F(TrainVerb, PrintsTheCurveAsATable) {
@@ -94,6 +102,8 @@ TEST_F(TrainVerb, RefusalsHaveTheirExitCodes) {
     EXPECT_EQ(run(train({"--bases", "10000,x"})).code, 2);
     EXPECT_EQ(run(with(train(), "--max-length", "1000")).code, 2);
     EXPECT_EQ(run(train({"--resume"})).code, 3);
+    EXPECT_EQ(run(with(train(), "--out", file("t.jsonl"))).code, 2) << "the text itself";
+    EXPECT_EQ(run(with(train(), "--out", model() + "/model.safetensors")).code, 2) << "the model's weights";
     EXPECT_EQ(run({"train", "moice", "--model", model(), "--text", file("none"), "--out", file("r")}).code, 3);
     EXPECT_EQ(run({"train", "moice", "--model", model(), "--text", file("t.jsonl"), "--out", file("no/r")}).code, 1);
     EXPECT_EQ(run({"score", model(), "--text", "x y", "--method", "moice:" + file("t.jsonl")}).code, 3);

@@ -65,6 +65,7 @@ std::vector<double> MsPoeStep::scores(const LayerAttention& layer, std::size_t s
 
 std::vector<double> MsPoeStep::choose(const LayerAttention& layer, std::size_t sequence) const {
     const rope::MsPoe& msPoe = *m_method.msPoe;
+    if (msPoe.headOrder == rope::MethodPart::HeadOrder::Normal) return rope::msPoeFixedRatios(msPoe.ratios);
     const std::vector<double> byHead = scores(layer, sequence);
     if (msPoe.groupRatio != rope::MethodPart::GroupRatio::Mean) {
         return rope::msPoeHeadRatios(byHead, msPoe.ratios, msPoe.variant);

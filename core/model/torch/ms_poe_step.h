@@ -6,7 +6,8 @@ namespace lpes::model {
 
 /// Ms-PoE (arXiv 2403.04797; methods.md §1.5): each layer reads the attention of the prompt's last token, gives every
 /// head a ratio by how many tokens it attends to, and divides that head's positions by it. Paper: attention after the
-/// model's own rotation; code: before any rotation, as the released program does.
+/// model's own rotation; code: before any rotation, as the released program does, or without looking where its order of
+/// heads is fixed.
 class MsPoeStep final : public RotatingStep {
   public:
     MsPoeStep(const rope::PositionMethod& method, const StepContext& context);

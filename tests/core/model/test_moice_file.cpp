@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/model/moice_file.h"
+#include "core/model/moice_training.h"
 #include "core/rope/rivals.h"
 #include "tests/support/tiny_model.h"
 
@@ -66,6 +67,37 @@ TEST(MoiceFile, GivesBackWhatWasWritten) {
     EXPECT_EQ((*read)->fingerprint, config.fingerprint);
 }
 
+TEST(MoiceFile, KeepsTheHashOfTheWeights) {
+    const TemporaryFolder folder;
+    const ModelConfig config = smallConfig();
+    rope::MoiceRouters routers = someRouters(config, {10000.0, 20000.0}, 1);
+    ASSERT_TRUE(writeMoiceRouters(folder / "older", routers, config).has_value());
+    EXPECT_EQ((*readMoiceRouters(folder / "older", config))->weightsHash, "") << "not said";
+    routers.weightsHash = std::string(64, 'c');
+    ASSERT_TRUE(writeMoiceRouters(folder / "r", routers, config).has_value());
+    EXPECT_EQ((*readMoiceRouters(folder / "r", config))->weightsHash, routers.weightsHash);
+}
+
+TEST(MoiceFile, TellsRoutersCheckpointsAndOtherFilesApart) {
+    const TemporaryFolder folder;
+    const ModelConfig config = smallConfig();
+    MoiceRecipe recipe;
+    recipe.bases = {10000.0, 20000.0};
+    recipe.topK = 1;
+    const MoiceTrainingState state = initialMoiceState(recipe, config);
+    ASSERT_TRUE(writeMoiceRouters(folder / "r", state.routers, config).has_value());
+    ASSERT_TRUE(writeMoiceCheckpoint(folder / "r.training", state, config, {{"steps", 3}}).has_value());
+    test::writeBytes(folder / "bare", test::safetensorsBytes(tensorsOf(state.routers), StorageType::F32));
+    test::writeBytes(folder / "text", "some text");
+    EXPECT_EQ(moiceFileAt(folder / "r"), MoiceFile::Router);
+    EXPECT_EQ(moiceFileAt(folder / "r.training"), MoiceFile::Checkpoint);
+    EXPECT_EQ(moiceFileAt(folder / "bare"), std::nullopt) << "matrices of somebody else";
+    EXPECT_EQ(moiceFileAt(folder / "text"), std::nullopt);
+    EXPECT_EQ(moiceFileAt(folder / "none"), std::nullopt);
+    expectRefused(folder / "r.training", "it is the checkpoint of a training and no router");
+    EXPECT_TRUE(readMoiceCheckpoint(folder / "r.training", config).has_value());
+}
+
 TEST(MoiceFile, TakesBareMatricesInEveryFloatType) {
     const TemporaryFolder folder;
     const ModelConfig config = smallConfig();
@@ -77,6 +109,7 @@ TEST(MoiceFile, TakesBareMatricesInEveryFloatType) {
         ASSERT_TRUE(read.has_value()) << read.error().text();
         EXPECT_EQ((*read)->bases, rope::moiceBases(10000.0));
         EXPECT_EQ((*read)->topK, 7);
+        EXPECT_EQ((*read)->fingerprint, "") << "it does not say of which model it is";
         EXPECT_EQ((*read)->layers[0].w1, routers.layers[0].w1) << storageTypeName(type);
     }
 }

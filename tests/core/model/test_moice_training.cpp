@@ -149,7 +149,8 @@ TEST(MoiceTraining, CheckpointsGiveBackEveryBit) {
     EXPECT_EQ(read->state.adamw.step, 2);
     EXPECT_EQ(read->state.curve, state.curve);
     EXPECT_EQ(read->identity, (json{{"seed", 1}}));
-    EXPECT_TRUE(readMoiceRouters(folder / "c", config).has_value()) << "a checkpoint is a router file too";
+    EXPECT_TRUE(readMoiceRouters(folder / "c", config, MoiceFile::Checkpoint).has_value())
+        << "a checkpoint holds a router too";
 }
 
 TEST(MoiceTraining, RefusesDamagedCheckpoints) {

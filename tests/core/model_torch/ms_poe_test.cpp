@@ -43,6 +43,15 @@ std::vector<Case> cases() {
          {.min = 0.6, .max = 3.0, .code = true, .means = true},
          many,
          "ms-poe:variant=code,gqa=mean,layers=0-3,min=0.6,max=3"},
+        {"code_normal", {.code = true, .fixed = true, .first = 2}, grouped, "ms-poe:variant=code,heads=normal"},
+        {"code_normal",
+         {.min = 0.6, .max = 3.0, .code = true, .fixed = true},
+         ungrouped,
+         "ms-poe:variant=code,heads=normal,layers=0-2,min=0.6,max=3"},
+        {"code_normal",
+         {.min = 0.6, .max = 3.0, .code = true, .fixed = true},
+         many,
+         "ms-poe:variant=code,heads=normal,layers=0-3,min=0.6,max=3"},
         {"threshold", {.threshold = 1.5}, many, ""},
     };
 }
@@ -54,6 +63,7 @@ PositionMethod byFields(const MsPoeDefinition& definition, const test::TinyModel
     method.msPoe =
         rope::MsPoe{.ratios = test::msPoeGrid(definition, definition.means ? spec.numKvHeads : spec.numHeads),
                     .variant = definition.code ? Part::Variant::Code : Part::Variant::Paper,
+                    .headOrder = definition.fixed ? Part::HeadOrder::Normal : Part::HeadOrder::Scored,
                     .groupRatio = definition.means ? Part::GroupRatio::Mean : Part::GroupRatio::FirstHead,
                     .firstLayer = definition.first,
                     .lastLayer = std::min(definition.last, spec.numLayers - 1),
@@ -144,6 +154,9 @@ TEST(MsPoe, TheTestsTellItsVariantsApart) {
         }
     }
     all.push_back(bench.reference.logProbs(ids, with(bench, base, ids.size() - 1)));
+    base.means = false;
+    base.fixed = true;
+    all.push_back(bench.reference.logProbs(ids, with(bench, base, ids.size())));
     all.push_back(bench.reference.logProbs(ids, bench.reference.plain()));
     for (std::size_t a = 0; a < all.size(); ++a) {
         for (std::size_t b = 0; b < a; ++b) {
@@ -167,6 +180,21 @@ TEST(MsPoe, GivesTheMostPositionAwareHeadTheSmallestRatio) {
     const Row code = rope::msPoeRatios(32, 1.2, 1.8, Part::Variant::Code);
     EXPECT_DOUBLE_EQ(code.back(), 1.78125);
     EXPECT_NEAR(rope::msPoeRatios(32, 1.2, 1.8, Part::Variant::Paper).back(), 1.8, 1e-15);
+}
+
+TEST(MsPoe, WithAFixedOrderReadsNoPrompt) {
+    const Row ratios{1.2, 1.4, 1.6, 1.8};
+    EXPECT_EQ(rope::msPoeFixedRatios(ratios), (Row{1.8, 1.6, 1.4, 1.2})) << "head j takes ratio H−1−j";
+    const MethodBench bench(test::manyHeadsSpec());
+    const auto method = bench.resolve("ms-poe:variant=code,heads=normal,layers=0-3,min=0.6,max=3");
+    // What is behind a token changes nothing of it, as with every table that is known before the prompt.
+    const auto session = bench.session();
+    const auto ids = test::randomIds(40, 6);
+    const auto whole = test::need(session->scoreText(ids, method, 1)).logProbs;
+    const auto begun = test::need(session->scoreText(std::span(ids).first(20), method, 1)).logProbs;
+    for (std::size_t i = 0; i < begun.size(); ++i) EXPECT_NEAR(whole[i], begun[i], 1e-4) << i;
+    EXPECT_TRUE(sharesPrefixes(method)) << "so prompts may share what they begin with";
+    EXPECT_FALSE(sharesPrefixes(bench.resolve("ms-poe:variant=code,layers=0-3")));
 }
 
 TEST(MsPoe, WithEqualRatiosIsPositionInterpolation) {

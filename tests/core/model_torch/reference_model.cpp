@@ -156,7 +156,12 @@ ReferencePass ReferenceModel::run(std::span<const text::TokenId> ids, const Defi
                 }
                 scores = means;
             }
-            const Row chosen = msPoeAssignment(scores, msPoeGrid(*msPoe, static_cast<int>(scores.size())), msPoe->code);
+            const Row grid = msPoeGrid(*msPoe, static_cast<int>(scores.size()));
+            Row chosen = msPoeAssignment(scores, grid, msPoe->code);
+            if (msPoe->fixed) {
+                for (std::size_t head = 0; head < chosen.size(); ++head) chosen[head] = grid[grid.size() - 1 - head];
+                pass.margin = 1e9;
+            }
             const Row ofHeads = oncePerHead(chosen, heads);
             for (int head = 0; head < heads; ++head) {
                 ofQueries[static_cast<std::size_t>(head)] *= ofHeads[static_cast<std::size_t>(head)];

@@ -25,6 +25,7 @@ struct MsPoeDefinition {
     double min = 1.2, max = 1.8;
     bool code = false;   ///< un-rotated scores, strict comparison, gather, a grid that ends before `max`
     bool means = false;  ///< one ratio per group, from the mean of its scores (ours)
+    bool fixed = false;  ///< head_type "normal": head j has ratio H−1−j, no score is read
     int first = 0, last = 1 << 20;
     double threshold = 3.0;
     int promptTokens = 0;  ///< the last of them decides

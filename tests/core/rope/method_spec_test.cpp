@@ -77,7 +77,8 @@ TEST(MethodSpec, MsPoeHasThePapersValuesUnlessToldOtherwise) {
     EXPECT_EQ(full.groupRatio, MethodPart::GroupRatio::Mean);
     EXPECT_EQ(full.firstLayer, 3);
     EXPECT_EQ(full.lastLayer, 17);
-    EXPECT_EQ(onlyPart("ms-poe:variant=paper,gqa=first"), plain);
+    EXPECT_EQ(onlyPart("ms-poe:variant=paper,gqa=first,heads=scored"), plain);
+    EXPECT_EQ(onlyPart("ms-poe:heads=normal,variant=code").headOrder, MethodPart::HeadOrder::Normal);
 }
 
 TEST(MethodSpec, AttentionBucketsTakesBasesAndHowToCombine) {
@@ -145,6 +146,9 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"ms-poe:min=nan", "'nan'", "min=1.2"}, Wrong{"ms-poe:min=2", "min=2 above max=1.8", "min=1.2"},
         Wrong{"ms-poe:min=1,min=1", "'min' stands twice", "min=1.2"}, Wrong{"ms-poe:min=1,", "''", "min=1.2"},
         Wrong{"ms-poe:variant=both", "'both' of variant", "variant=code"},
+        Wrong{"ms-poe:heads=sorted", "'sorted' of heads", "variant=code"},
+        Wrong{"ms-poe:heads=normal", "the paper has no such order", "variant=code,heads=normal"},
+        Wrong{"ms-poe:variant=code,heads=normal,gqa=mean", "scores no heads", "variant=code,heads=normal"},
         Wrong{"ms-poe:gqa=last", "'last'", "gqa=first"}, Wrong{"ms-poe:layers=2", "'2' of layers", "layers=2-31"},
         Wrong{"ms-poe:layers=5-4", "'5-4'", "layers=2-31"}, Wrong{"ms-poe:layers=-1-4", "'-1-4'", "layers=2-31"},
         Wrong{"ms-poe:bases=1", "'bases'", "min=1.2"}, Wrong{"attention-buckets:", "''", "bases=10000/18000"},

@@ -231,12 +231,32 @@ TEST(MethodCost, CountsPassesAttentionsAndCaches) {
         EXPECT_FALSE(cost(text).onePrompt) << text;
     }
     EXPECT_TRUE(cost("ms-poe").onePrompt);
+    EXPECT_FALSE(cost("ms-poe:variant=code,heads=normal").onePrompt) << "its ratios are the same for every prompt";
     EXPECT_EQ(cost("attention-buckets").passes, 7);
     EXPECT_EQ(cost("attention-buckets").keyCaches, 7);
     EXPECT_EQ(cost("attention-buckets").valueCaches, 7);
     EXPECT_EQ(cost("moice:router").passes, 1);
     EXPECT_EQ(cost("moice:router,top_k=1").attentionsPerLayer, 3);
     EXPECT_EQ(cost("moice:router").keyCaches, 3);
+}
+
+TEST(MethodCost, CountsExpertsOfOneBaseOnce) {
+    const auto withBases = [](const std::vector<double>& bases) {
+        PositionMethod method = methodOf("moice:router");
+        auto routers = std::make_shared<MoiceRouters>(*method.moice);
+        routers->bases = bases;
+        method.moice = std::move(routers);
+        return method;
+    };
+    const PositionMethod one = withBases({10000.0, 10000.0, 10000.0});
+    EXPECT_EQ(methodCost(one).attentionsPerLayer, 1);
+    EXPECT_EQ(methodCost(one).keyCaches, 1);
+    EXPECT_TRUE(requireOneAttention(one, "attention").has_value()) << "there is one to look at";
+    const PositionMethod two = withBases({10000.0, 18000.0, 10000.0});
+    EXPECT_EQ(methodCost(two).attentionsPerLayer, 2);
+    EXPECT_THAT(requireOneAttention(two, "attention").error().message, testing::HasSubstr("has 2"));
+    // Attention Buckets' paths are not made one: each is a pass of its own.
+    EXPECT_EQ(methodCost(methodOf("attention-buckets:bases=10000/10000")).passes, 2);
 }
 
 }  // namespace

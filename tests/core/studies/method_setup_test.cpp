@@ -89,6 +89,12 @@ TEST_F(MethodSetup, InspectShowsWhatIsNoTableOfLayers) {
     EXPECT_EQ(msPoe["head_ratios"]["ratios"], json({1.2, 1.4, 1.6, 1.8}));
     EXPECT_EQ(msPoe["head_ratios"]["last_layer"], 1);
     EXPECT_EQ(msPoe["method_cost"]["one_prompt"], true);
+    EXPECT_EQ(msPoe["head_ratios"]["heads"], "scored");
+    EXPECT_EQ(msPoe["head_ratios"]["threshold"], 3.0);
+    const json fixed = take(inspected("ms-poe:variant=code,heads=normal,layers=0-1"));
+    EXPECT_EQ(fixed["head_ratios"]["heads"], "normal");
+    EXPECT_EQ(fixed["head_ratios"]["threshold"], nullptr);
+    EXPECT_EQ(fixed["method_cost"]["one_prompt"], false);
 }
 
 TEST_F(MethodSetup, InspectSaysWhatEachPartMeansAndCosts) {
@@ -115,6 +121,9 @@ TEST_F(MethodSetup, InspectSaysWhatEachPartMeansAndCosts) {
     EXPECT_THAT(words("ms-poe"), AllOf(HasSubstr("layers 0 to 1"), HasSubstr("first query head")));
     EXPECT_THAT(words("ms-poe:variant=code,gqa=mean,layers=1-1"),
                 AllOf(HasSubstr("released code"), HasSubstr("(ours)")));
+    EXPECT_THAT(words("ms-poe:variant=code,heads=normal,layers=0-1"),
+                AllOf(HasSubstr("from 1.65 for the first head down to 1.2 for the last"), HasSubstr("head_type normal"),
+                      HasSubstr("that of the baseline")));
     EXPECT_THAT(words("attention-buckets"), AllOf(HasSubstr("7 paths"), HasSubstr("logits"), HasSubstr("7 times")));
     EXPECT_THAT(words("attention-buckets:combine=probs"), HasSubstr("probabilities"));
 }
@@ -178,7 +187,7 @@ TEST_F(MethodSetup, OnlyScalesAreStoredAsScales) {
     const auto opened = take(studies::openModel(m_folder.model(), false));
     const auto stored = [&](const std::string& method) {
         return studies::storedScales(
-            take(studies::methodFor(take(rope::parseMethod(method)), opened.weights->config(), observer)));
+            take(studies::methodFor(take(rope::parseMethod(method)), *opened.weights, observer)));
     };
     EXPECT_EQ(stored("pi:2+uniform:0.5"), (rope::LayerScales{1.0, 1.0}));
     // Else they would be the same variant in the data base as the scales alone.

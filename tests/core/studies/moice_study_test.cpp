@@ -5,7 +5,9 @@
 #include <string>
 
 #include "core/model/causal_lm.h"
+#include "core/model/moice_file.h"
 #include "core/studies/inspect.h"
+#include "core/studies/model_setup.h"
 #include "core/studies/moice_study.h"
 #include "tests/core/studies/studies_testing.h"
 
@@ -15,6 +17,13 @@ namespace {
 using nlohmann::json;
 using test::StopAfter;
 using test::take;
+
+class Warnings final : public ProgressObserver {
+  public:
+    void progressed(const Progress&) override {}
+    void warned(const std::string& message) override { all += message + "\n"; }
+    std::string all;
+};
 
 class MoiceStudy : public testing::Test {
   protected:
@@ -136,13 +145,90 @@ TEST_F(MoiceStudy, RefusesToGoOnWithSomethingElse) {
     refusedFor([](auto&) {}, ErrorCode::BadInput, "incomplete file");
 }
 
+TEST_F(MoiceStudy, ReplacesNothingThatItReads) {
+    const std::string words = test::readBytes(m_folder / "t.txt");
+    const std::filesystem::path weights = std::filesystem::path(m_folder.model()) / "model.safetensors";
+    const std::string bytes = test::readBytes(weights);
+    const auto refusedAt = [&](const std::filesystem::path& out, const std::string& why) {
+        TrainMoiceSettings edited = settings("r");
+        edited.out = out;
+        for (const bool overwrite : {false, true}) {
+            edited.overwrite = overwrite;
+            expectRefused(edited, ErrorCode::Usage, why);
+        }
+    };
+    refusedAt(m_folder / "t.txt", "is what --text names");
+    refusedAt(std::filesystem::path(m_folder.model()) / ".." / "t.txt", "is what --text names");
+    refusedAt(weights, "that --model names, where nothing is replaced");
+    refusedAt(std::filesystem::path(m_folder.model()) / "config.json", "that --model names");
+    std::filesystem::create_hard_link(m_folder / "t.txt", m_folder / "link");
+    refusedAt(m_folder / "link", "is what --text names");
+    test::writeBytes(m_folder / "notes", "mine");
+    refusedAt(m_folder / "notes", "is no router that 'lpes train moice' wrote");
+    // The checkpoint's name counts as well.
+    test::writeBytes(m_folder / "n.training", "mine");
+    refusedAt(m_folder / "n", "where the checkpoint goes");
+    TrainMoiceSettings text = settings("u");
+    text.text = m_folder / "u.training";
+    test::writeBytes(text.text, words);
+    expectRefused(text, ErrorCode::Usage, "is what --text names");
+    EXPECT_EQ(test::readBytes(m_folder / "t.txt"), words);
+    EXPECT_EQ(test::readBytes(text.text), words);
+    EXPECT_EQ(test::readBytes(weights), bytes);
+    EXPECT_EQ(test::readBytes(m_folder / "notes"), "mine");
+}
+
+TEST_F(MoiceStudy, ReplacesAFinishedRouterOnlyWhereToldTo) {
+    const std::filesystem::path out = m_folder / "r", checkpoint = moiceCheckpointPath(out);
+    (void)take(train(settings("r")));
+    const std::string router = test::readBytes(out), state = test::readBytes(checkpoint);
+    TrainMoiceSettings shorter = settings("r");
+    shorter.steps = 1;
+    expectRefused(shorter, ErrorCode::Usage, "holds a finished router; --overwrite");
+    std::filesystem::rename(out, m_folder / "kept");
+    expectRefused(shorter, ErrorCode::Usage, "is the checkpoint of a finished training; --overwrite");
+    EXPECT_EQ(test::readBytes(checkpoint), state);
+    std::filesystem::rename(m_folder / "kept", out);
+    shorter.overwrite = true;
+    EXPECT_EQ(take(train(shorter)).result["steps"], 1);
+    EXPECT_NE(test::readBytes(out), router);
+    EXPECT_NE(test::readBytes(checkpoint), state);
+}
+
+TEST_F(MoiceStudy, ARouterBelongsToTheWeightsThatItWasTrainedOn) {
+    (void)take(train(settings("r")));
+    const std::string method = "moice:" + (m_folder / "r").string();
+    Warnings heard;
+    const json own = take(inspectModel(m_folder.model(), method, "cpu", heard));
+    EXPECT_EQ(heard.all, "");
+    EXPECT_TRUE(own["warnings"].empty()) << own["warnings"].dump();
+    // Another fine-tune: the same configuration and other weights.
+    test::TinyModelSpec spec;
+    spec.seed = 2;
+    const test::StudyFolder other(spec);
+    const auto refused = inspectModel(other.model(), method, "cpu", heard);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().code, ErrorCode::BadInput);
+    EXPECT_NE(refused.error().message.find("was trained on other weights"), std::string::npos)
+        << refused.error().text();
+    const auto checkpoint = inspectModel(m_folder.model(), method + ".training", "cpu", heard);
+    ASSERT_FALSE(checkpoint.has_value());
+    EXPECT_EQ(checkpoint.error().code, ErrorCode::BadInput);
+    EXPECT_NE(checkpoint.error().message.find("it is the checkpoint of a training"), std::string::npos);
+    // One that does not say it is taken, and what could not be checked is told.
+    const auto opened = take(openModel(m_folder.model(), false));
+    auto older = **model::readMoiceRouters(m_folder / "r", opened.config());
+    older.weightsHash.clear();
+    ASSERT_TRUE(model::writeMoiceRouters(m_folder / "older", older, opened.config()).has_value());
+    const json taken = take(inspectModel(m_folder.model(), "moice:" + (m_folder / "older").string(), "cpu", heard));
+    EXPECT_NE(heard.all.find("does not say which weights"), std::string::npos) << heard.all;
+    EXPECT_NE(heard.all.find("only its shape and configuration"), std::string::npos) << heard.all;
+    ASSERT_EQ(taken["warnings"].size(), 1u);
+    EXPECT_EQ(taken["warnings"][0].get<std::string>() + "\n", heard.all);
+}
+
 TEST_F(MoiceStudy, SaysWhatHasNoEffect) {
-    class Warnings final : public ProgressObserver {
-      public:
-        void progressed(const Progress&) override {}
-        void warned(const std::string& message) override { all += message + "\n"; }
-        std::string all;
-    } observer;
+    Warnings observer;
     TrainMoiceSettings all = settings("r");
     all.topK.reset();
     all.steps = 1;
