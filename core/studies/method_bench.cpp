@@ -152,9 +152,8 @@ json rowOf(const Contender& one, const std::vector<Contender*>& taking, int leng
     const auto ratioToLpes = lpes ? ratioOf(wholeSeconds(one), wholeSeconds(*lpes), settings.seed) : std::nullopt;
     const double prefill = median(one.prefill), decode = median(one.decode);
     const rope::MethodCost cost = rope::methodCost(one.method);
-    // Of a cache of keys and values half are keys.
-    const std::int64_t half =
-        model::estimateKvCacheBytes(lm.config(), lm.computeType(), length + settings.newTokens) / 2;
+    const std::int64_t cache =
+        model::estimateKvCacheBytes(lm.config(), lm.computeType(), length + settings.newTokens, cost);
     return {{"method", one.text},
             {"length", length},
             {"dtype", model::computeTypeName(lm.computeType())},
@@ -167,7 +166,7 @@ json rowOf(const Contender& one, const std::vector<Contender*>& taking, int leng
             {"ratio_to_lpes", ratioJson(ratioToLpes)},
             {"published_ratio", optionalJson(publishedRatio(one.method))},
             {"peak_bytes", one.peakBytes ? json(*one.peakBytes) : json(nullptr)},
-            {"cache_bytes", half * cost.keyCaches + half * cost.valueCaches},
+            {"cache_bytes", cache},
             {"passes", cost.passes},
             {"attentions_per_layer", cost.attentionsPerLayer}};
 }

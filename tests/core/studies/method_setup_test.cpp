@@ -85,6 +85,9 @@ TEST_F(MethodSetup, InspectShowsWhatIsNoTableOfLayers) {
     EXPECT_NEAR(buckets["bases"][1]["inv_freq"][1][7].get<double>(), std::pow(20000.0, -14.0 / 16.0), 1e-12);
     EXPECT_EQ(buckets["method_cost"]["passes"], 2);
     EXPECT_EQ(buckets["method_cost"]["key_caches"], 2);
+    const json own = take(inspected("baseline"));
+    EXPECT_EQ(buckets["memory"][0]["kv_cache_bytes"], 2 * own["memory"][0]["kv_cache_bytes"].get<std::int64_t>());
+    EXPECT_GT(buckets["memory"][0]["activation_bytes"], own["memory"][0]["activation_bytes"]);
     const json msPoe = take(inspected("ms-poe"));
     EXPECT_EQ(msPoe["head_ratios"]["ratios"], json({1.2, 1.4, 1.6, 1.8}));
     EXPECT_EQ(msPoe["head_ratios"]["last_layer"], 1);
