@@ -139,16 +139,18 @@ Result<void> measureLength(const LoadedModel& loaded, int threads, std::vector<C
     return {};
 }
 
-/// The taking ones' first LPES, which the published ratios are relative to; null without one.
-const Contender* lpesOf(const std::vector<Contender*>& taking) {
-    const auto found = std::ranges::find_if(taking, [](const Contender* one) { return one->lpes; });
-    return found == taking.end() ? nullptr : *found;
+/// The first LPES, which the published ratios are relative to; null without one.
+const Contender* lpesOf(const std::vector<Contender>& contenders) {
+    const auto found = std::ranges::find_if(contenders, [](const Contender& one) { return one.lpes; });
+    return found == contenders.end() ? nullptr : &*found;
 }
 
-json rowOf(const Contender& one, const std::vector<Contender*>& taking, int length, const BenchSettings& settings,
+/// `contenders`: all of them, in the order in which they were named. Those that the length is too long for have no
+/// seconds, so that no ratio is to another method than at the other lengths.
+json rowOf(const Contender& one, const std::vector<Contender>& contenders, int length, const BenchSettings& settings,
            const model::CausalLm& lm) {
-    const Contender& first = *taking.front();
-    const Contender* lpes = lpesOf(taking);
+    const Contender& first = contenders.front();
+    const Contender* lpes = lpesOf(contenders);
     const auto ratioToLpes = lpes ? ratioOf(wholeSeconds(one), wholeSeconds(*lpes), settings.seed) : std::nullopt;
     const double prefill = median(one.prefill), decode = median(one.decode);
     const rope::MethodCost cost = rope::methodCost(one.method);
@@ -215,7 +217,7 @@ Result<json> runBench(const BenchSettings& settings, ProgressObserver& observer,
         const auto prompt = randomIds(settings.seed, length, config.vocabSize);
         if (auto measured = measureLength(*loaded, *threads, taking, prompt, settings, stop); !measured)
             return fail(measured.error());
-        for (const Contender* one : taking) rows.push_back(rowOf(*one, taking, length, settings, *loaded->lm));
+        for (const Contender* one : taking) rows.push_back(rowOf(*one, contenders, length, settings, *loaded->lm));
         observer.progressed({fmt::format("{} tokens", length), ++done, total, 0.0, -1.0});
     }
     if (rows.empty()) {

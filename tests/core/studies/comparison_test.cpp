@@ -235,6 +235,19 @@ TEST(MethodBench, PutsItsRatiosToLpesBesideThePublishedOnes) {
     for (const int row : {0, 1, 3}) EXPECT_GT(result["rows"][row]["ratio_to_lpes"]["ratio"], 0.0) << row;
 }
 
+TEST(MethodBench, RatiosAreToTheSameLpesAtEveryLength) {
+    TinyModelSpec spec;
+    spec.contextLength = 30;
+    const StudyFolder folder(spec);
+    NullObserver observer;
+    const json result = take(studies::runBench(smallBench(folder, {"yarn:4", "uniform:1.3"}), observer, {}));
+    ASSERT_EQ(result["rows"].size(), 3u);
+    EXPECT_TRUE(result["rows"][0]["ratio_to_lpes"].is_object());
+    EXPECT_EQ(result["rows"][2]["length"], 40);
+    EXPECT_EQ(result["rows"][2]["ratio_to_lpes"], nullptr);
+    EXPECT_EQ(result["rows"][2]["prefill_ratio"]["ratio"], 1.0);
+}
+
 TEST(MethodBench, LeavesOutLengthsBeyondAMethodsContextAndSaysSo) {
     TinyModelSpec spec;
     spec.contextLength = 30;
@@ -246,6 +259,9 @@ TEST(MethodBench, LeavesOutLengthsBeyondAMethodsContextAndSaysSo) {
     EXPECT_EQ(result["skipped"][0]["method"], "baseline");
     EXPECT_EQ(result["skipped"][0]["length"], 40);
     EXPECT_EQ(result["skipped"][0]["context"], 30);
+    EXPECT_TRUE(result["rows"][1]["prefill_ratio"].is_object());
+    for (const char* key : {"prefill_ratio", "decode_ratio"})
+        EXPECT_EQ(result["rows"][2][key], nullptr) << "the first method was not timed at this length";
     auto long_ = smallBench(folder, {"baseline"});
     long_.lengths = {500};
     const auto refused = studies::runBench(long_, observer, {});
