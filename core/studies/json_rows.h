@@ -97,7 +97,9 @@ class JsonFields {
 /// Null where there is no value.
 [[nodiscard]] nlohmann::json optionalsJson(const std::vector<std::optional<double>>& values);
 
-/// The rows of "positions" as `eval --json` prints them (cli.md).
+/// The value, null where it is a mean of no items.
+[[nodiscard]] nlohmann::json meanJson(double mean, std::int64_t items);
+/// The rows of "positions" as `eval --json` prints them (cli.md); figures of a position with n = 0 are null.
 [[nodiscard]] nlohmann::json positionsJson(const analysis::AccuracyByPosition& accuracy);
 [[nodiscard]] std::vector<store::PositionRow> positionRows(const analysis::AccuracyByPosition& accuracy,
                                                            std::int64_t variantId, const std::string& split);

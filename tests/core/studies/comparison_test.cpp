@@ -4,6 +4,7 @@
 #include "core/analysis/statistics.h"
 #include "core/studies/method_bench.h"
 #include "core/studies/method_timing.h"
+#include "core/studies/plot_queries.h"
 #include "core/studies/studies.h"
 #include "tests/core/studies/studies_testing.h"
 
@@ -134,6 +135,53 @@ TEST(Comparison, AStoppedOneGoesOnToTheSameResult) {
     const auto asSearch = studies::resumeSearch(stopped.runId, std::nullopt, *store, observer, {});
     ASSERT_FALSE(asSearch.has_value());
     EXPECT_EQ(asSearch.error().code, ErrorCode::Usage);
+}
+
+TEST(Comparison, OneStoppedBetweenMethodsSetsTheSameItemsBesideEachOther) {
+    const StudyFolder folder;
+    auto store = openStore(folder / "lpes.db");
+    // One item of both methods, and a second one of the method whose turn it was.
+    StopAfter stopping(9);
+    const json result =
+        take(studies::runComparison(smallComparison(folder, {"baseline", "ntk:2"}), *store, stopping, stopping.token()))
+            .result;
+    EXPECT_EQ(result["state"], "stopped");
+    EXPECT_EQ(result["items"], 1);
+    EXPECT_EQ(result["items_planned"], 4);
+    for (const json& method : result["methods"]) {
+        EXPECT_EQ(method["items"], 1);
+        for (const json& position : method["positions"]) EXPECT_EQ(position["n"], 1);
+        EXPECT_TRUE(method["mean_answer_nll"].is_number());
+    }
+    EXPECT_NEAR(
+        result["methods"][1]["nll_difference"]["mean"].get<double>(),
+        result["methods"][1]["mean_answer_nll"].get<double>() - result["methods"][0]["mean_answer_nll"].get<double>(),
+        1e-9);
+}
+
+TEST(Comparison, OneStoppedBeforeItsFirstItemHasNoFigures) {
+    const StudyFolder folder;
+    auto store = openStore(folder / "lpes.db");
+    StopAfter stopping(3);
+    const auto stopped = take(
+        studies::runComparison(smallComparison(folder, {"baseline", "ntk:2"}), *store, stopping, stopping.token()));
+    EXPECT_EQ(stopped.result["items"], 0);
+    for (const json& method : stopped.result["methods"]) {
+        for (const char* key : {"mean_accuracy", "gap", "mean_answer_nll"}) EXPECT_EQ(method[key], nullptr) << key;
+        EXPECT_EQ(method["mean_accuracy_interval"]["low"], nullptr);
+        for (const json& position : method["positions"]) {
+            EXPECT_EQ(position["n"], 0);
+            for (const char* key : {"accuracy", "ci_low", "ci_high", "answer_nll"})
+                EXPECT_EQ(position[key], nullptr) << key;
+        }
+    }
+    for (const char* key : {"nll_difference", "score_difference"})
+        EXPECT_EQ(stopped.result["methods"][1][key]["mean"], nullptr) << key;
+    const auto run = take(store->reader().run(stopped.runId));
+    for (const char* kind : {"methods", "accuracy"}) {
+        const auto plot = studies::plotData(store->reader(), run, kind);
+        EXPECT_FALSE(plot.has_value()) << kind;
+    }
 }
 
 TEST(Comparison, TheShortestContextDecidesForAll) {
