@@ -14,6 +14,7 @@
 #include "core/studies/method_words.h"
 #include "core/studies/resuming.h"
 #include "core/studies/run_session.h"
+#include "core/studies/run_view.h"
 #include "core/studies/studies.h"
 
 namespace lpes::studies {
@@ -83,6 +84,8 @@ Result<Comparison> prepare(const CompareSettings& settings, ProgressObserver& ob
     for (const rope::MethodSpec& spec : *specs) {
         auto method = methodFor(spec, bench->config(), observer);
         if (!method) return fail(method.error());
+        if (auto same = requireSameMethod(settings.methodHashes, spec, methodHash(spec, *method)); !same)
+            return fail(same.error());
         context = std::min(context, rope::contextLength(*method, model));
         contenders.push_back({spec, spec.text, std::move(*method), 0, {}, {}, {}, {}, 0, {}});
     }
@@ -168,9 +171,10 @@ json testsJson(const analysis::Comparison& compared) {
             {"verdict", compared.verdict}};
 }
 
-/// `compared`: with the first method; null for that itself.
+/// `compared`: with the first method; null for that itself. `hashes`: of the methods when the run began, which versions
+/// before did not store.
 Result<json> methodJson(const Comparison& work, const Contender& one, const analysis::Comparison* compared,
-                        std::uint64_t seed) {
+                        const MethodHashes& hashes, std::uint64_t seed) {
     const Contender& first = work.contenders.front();
     const analysis::AccuracyByPosition accuracy =
         analysis::accuracyByPosition(one.outcomes, work.bench.task.labels, work.plan.graded());
@@ -180,6 +184,7 @@ Result<json> methodJson(const Comparison& work, const Contender& one, const anal
     const double seconds = std::accumulate(one.seconds.begin(), one.seconds.end(), 0.0);
     const rope::MethodCost cost = rope::methodCost(one.method);
     json out{{"method", one.text},
+             {"method_hash", hashJson(hashes, one.text)},
              {"positions", positionsJson(accuracy)},
              {"mean_accuracy", meanJson(accuracy.meanAccuracy, accuracy.items)},
              {"mean_accuracy_interval", intervalJson(interval)},
@@ -215,11 +220,11 @@ Result<json> methodJson(const Comparison& work, const Contender& one, const anal
     return out;
 }
 
-Result<json> methodsJson(const Comparison& work, std::uint64_t seed) {
+Result<json> methodsJson(const Comparison& work, const MethodHashes& hashes, std::uint64_t seed) {
     const std::vector<analysis::Comparison> comparisons = comparisonsWithFirst(work, seed);
     json methods = json::array();
     for (std::size_t i = 0; i < work.contenders.size(); ++i) {
-        auto method = methodJson(work, work.contenders[i], i == 0 ? nullptr : &comparisons[i - 1], seed);
+        auto method = methodJson(work, work.contenders[i], i == 0 ? nullptr : &comparisons[i - 1], hashes, seed);
         if (!method) return method;
         methods.push_back(std::move(*method));
     }
@@ -305,7 +310,7 @@ Result<StudyOutcome> compareAll(Comparison& work, const CompareSettings& setting
     if (!complete) return fail(complete.error());
     gatherOutcomes(work);
     if (auto recorded = recordPositions(work, runId, store); !recorded) return fail(recorded.error());
-    auto methods = methodsJson(work, settings.seed);
+    auto methods = methodsJson(work, settingOr<MethodHashes>(settingsJson, "method_hashes", {}), settings.seed);
     if (!methods) return fail(methods.error());
     const json items = methods->front().at("items");
     StudyOutcome outcome{runId, !*complete, {}};
@@ -336,6 +341,7 @@ Result<StudyOutcome> runComparison(const CompareSettings& settings, store::Store
     CompareSettings resolved = settings;
     storeResolved(resolved.compute, resolved.task, work->bench);
     resolved.score = work->score.text;
+    for (const Contender& one : work->contenders) noteMethodHash(resolved.methodHashes, one.spec, one.method);
     const json settingsJson = toJson(resolved);
     auto runId = beginRun(store, work->bench, settings.compute, "compare",
                           fmt::format("{} methods on {}", work->contenders.size(), work->bench.task.info().name),

@@ -110,6 +110,7 @@ class Evaluation {
             {"state", m_stopped ? "stopped" : "finished"},
             {"model", m_settings.compute.model},
             {"method", m_work.method.text},
+            {"method_hash", hashJson(m_work.methodHashes, m_work.method.text)},
             {"task", m_settings.task.task},
             {"data", task.info().name},
             {"template_hash", task.info().templateHash},
@@ -169,6 +170,7 @@ Result<StudyOutcome> runEvaluation(const EvalSettings& settings, store::StoreWri
     EvalSettings resolved = settings;
     storeResolved(resolved.compute, resolved.task, work->bench);
     resolved.score = work->score.text;
+    resolved.methodHashes = work->methodHashes;
     const json settingsJson = toJson(resolved);
     auto runId = beginRun(store, work->bench, settings.compute, "eval",
                           fmt::format("{} on {}", work->method.text, work->bench.task.info().name), settingsJson,

@@ -242,6 +242,8 @@ Result<json> inspectModel(const std::string& model, const std::string& method, c
     if (!resolved) return fail(resolved.error());
     json out = describeModel(*opened, *resolved);
     out["method"] = method;
+    const std::string hash = methodHash(*spec, *resolved);
+    out["method_hash"] = hash.empty() ? json(nullptr) : json(hash);
     for (const rope::MethodPart& part : spec->parts) {
         out["method_meaning"].push_back({{"part", rope::methodName(part.kind)},
                                          {"meaning", partMeaning(part, *resolved, model::methodModel(config))}});

@@ -46,6 +46,11 @@ nlohmann::json intervalJson(const std::optional<analysis::Interval>& interval) {
     return {{"low", interval->low}, {"high", interval->high}};
 }
 
+nlohmann::json hashJson(const std::map<std::string, std::string>& hashes, const std::string& method) {
+    const auto found = hashes.find(method);
+    return found == hashes.end() ? nlohmann::json(nullptr) : nlohmann::json(found->second);
+}
+
 nlohmann::json testJson(const analysis::PairedBootstrap& test) {
     nlohmann::json out = intervalJson(test.interval);
     out.update({{"mean", test.meanDifference}, {"p_value", optionalJson(test.pValue)}});

@@ -26,6 +26,9 @@ template <class T>
     return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
 }
 
+/// A method's hash by its spelling; null where there is none.
+[[nodiscard]] nlohmann::json hashJson(const std::map<std::string, std::string>& hashes, const std::string& method);
+
 /// Reads the keys of an object into variables; a wrong type, a missing key of a non-optional variable and a key that
 /// nobody read are errors (BadInput naming the key). Values may be bare or {"value": …, "origin": …}.
 class JsonFields {

@@ -184,6 +184,50 @@ TEST(Comparison, OneStoppedBeforeItsFirstItemHasNoFigures) {
     }
 }
 
+TEST(Comparison, OtherFilesBehindItsMethodsAreRefusedOnResuming) {
+    const StudyFolder folder;
+    const std::string profile = (folder / "profile.csv").string();
+    writeBytes(profile, "0,1\n1,1.5\n");
+    auto store = openStore(folder / "lpes.db");
+    const auto settings = smallComparison(folder, {"baseline", "lpes:" + profile});
+    StopAfter stopping(9);
+    const auto stopped = take(studies::runComparison(settings, *store, stopping, stopping.token()));
+    ASSERT_TRUE(stopped.stoppedEarly);
+    const json hash = stopped.result["methods"][1]["method_hash"];
+    EXPECT_EQ(hash.get<std::string>().size(), 64u);
+    EXPECT_EQ(stopped.result["methods"][0]["method_hash"], nullptr) << "its spelling says all";
+    EXPECT_EQ(stopped.result["settings"]["method_hashes"]["value"]["lpes:" + profile], hash);
+
+    NullObserver observer;
+    writeBytes(profile, "0,1\n1,1.25\n");
+    const auto refused = studies::resumeComparison(stopped.runId, *store, observer, {});
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().code, ErrorCode::BadInput);
+    EXPECT_THAT(refused.error().message, testing::AllOf(HasSubstr("profile.csv"), HasSubstr("restore it")));
+    EXPECT_EQ(take(store->reader().run(stopped.runId)).state, store::RunState::Stopped);
+
+    writeBytes(profile, "0,1.0\n1,1.50\n");
+    const auto resumed = take(studies::resumeComparison(stopped.runId, *store, observer, {}));
+    EXPECT_EQ(resumed.result["state"], "finished") << "the same values in other words";
+    EXPECT_EQ(resumed.result["methods"][1]["method_hash"], hash);
+}
+
+TEST(Comparison, OneOfAVersionWithoutHashesIsResumedAsItWas) {
+    const StudyFolder folder;
+    const std::string profile = (folder / "profile.csv").string();
+    writeBytes(profile, "0,1\n1,1.5\n");
+    auto settings = smallComparison(folder, {"baseline", "lpes:" + profile});
+    const auto back = take(studies::compareSettingsFromJson(studies::toJson(settings)));
+    EXPECT_TRUE(back.methodHashes.empty());
+    settings.methodHashes["lpes:" + profile] = "another";
+    const auto known = take(studies::compareSettingsFromJson(studies::toJson(settings)));
+    EXPECT_EQ(known.methodHashes, settings.methodHashes);
+    auto store = openStore(folder / "lpes.db");
+    NullObserver observer;
+    EXPECT_TRUE(studies::runComparison(back, *store, observer, {}).has_value());
+    EXPECT_FALSE(studies::runComparison(known, *store, observer, {}).has_value());
+}
+
 TEST(Comparison, TheShortestContextDecidesForAll) {
     TinyModelSpec spec;
     spec.contextLength = 120;

@@ -190,6 +190,42 @@ TEST_F(MethodSetup, OnlyScalesAreStoredAsScales) {
     EXPECT_EQ(stored("attention-buckets"), rope::LayerScales());
 }
 
+TEST_F(MethodSetup, AHashIsOfWhatAMethodsFilesHold) {
+    const std::string one = "lpes:" + write("one.csv", "0,1\n1,1.5\n");
+    const std::string same = "lpes:" + write("same.csv", "0,1.0\n1,1.50\n");
+    const std::string other = "lpes:" + write("other.csv", "0,1.5\n1,1\n");
+    const auto hashOf = [&](const std::string& method) { return take(inspected(method))["method_hash"]; };
+    EXPECT_EQ(hashOf(one).get<std::string>().size(), 64u);
+    EXPECT_EQ(hashOf(same), hashOf(one));
+    EXPECT_NE(hashOf(other), hashOf(one));
+    EXPECT_NE(hashOf("longrope:" + write("factors.csv", "1,2,3,4,5,6,7,8\n")),
+              hashOf("longrope:" + write("others.csv", "1,2,3,4,5,6,7,9\n")));
+    for (const char* method : {"baseline", "uniform:1.5", "yarn:2", "attention-buckets"})
+        EXPECT_EQ(hashOf(method), nullptr) << method;
+    // Routers of other weights, bases or numbers of experts.
+    rope::MethodPart part;
+    part.kind = rope::MethodPart::Kind::Moice;
+    part.file = "router";
+    const rope::MethodSpec spec{{part}, "moice:router"};
+    rope::MoiceRouters routers{{10000.0, 20000.0}, 2, 1, {{{1, 2}, {3, 4}, {5, 6}}}, {}};
+    std::vector<std::string> hashes;
+    const auto add = [&] {
+        rope::PositionMethod method;
+        method.moice = std::make_shared<rope::MoiceRouters>(routers);
+        hashes.push_back(studies::methodHash(spec, method));
+    };
+    add();
+    add();
+    routers.layers[0].w2[1] = 7;
+    add();
+    routers.bases[1] = 30000.0;
+    add();
+    routers.topK = 2;
+    add();
+    EXPECT_EQ(hashes[0], hashes[1]);
+    for (std::size_t i = 2; i < hashes.size(); ++i) EXPECT_NE(hashes[i], hashes[i - 1]) << i;
+}
+
 TEST_F(MethodSetup, EveryMethodIsEvaluatedUnderItsName) {
     NullObserver observer;
     studies::EvalSettings eval;
