@@ -107,8 +107,8 @@ std::string compareText(const json& result) {
     std::string out = fmt::format("Run {}: {}", result.at("run_id").dump(), result.value("state", ""));
     if (!result.contains("methods") || result.at("methods").empty()) return out + "\n";
     const json& methods = result.at("methods");
-    out += fmt::format(", {} items of {}, {}\n\n", result.at("items").dump(), result.value("data", ""),
-                       result.value("model", ""));
+    out +=
+        fmt::format(", {} items of {}, {}\n\n", itemsText(result), result.value("data", ""), result.value("model", ""));
     out += accuracyTable(methods) + "\n" + testTable(methods) + "\n" + costTable(methods) + "\n";
     for (const json& method : methods) {
         if (const std::string bases = basesText(method.value("bases_search", json())); !bases.empty())

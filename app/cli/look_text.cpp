@@ -77,7 +77,7 @@ std::string headsTable(const json& scales) {
 }
 
 std::string memoryTable(const json& memory) {
-    Table table({"context", "weights", "one forward pass", "KV cache", "together"});
+    Table table({"context", "weights", "activations", "KV cache", "together"});
     for (const json& row : memory) {
         const auto bytes = [&](const char* key) { return formatBytes(row.at(key).get<std::int64_t>()); };
         table.add({row.at("tokens").dump(), bytes("weight_bytes"), bytes("activation_bytes"), bytes("kv_cache_bytes"),
@@ -127,10 +127,9 @@ std::string inspectText(const json& model) {
     if (model.contains("head_scales")) out += "\nScales by key/value head:\n" + headsTable(model.at("head_scales"));
     if (model.contains("bases")) out += "\n" + basesTable(model.at("bases"));
     if (model.contains("memory")) {
-        out += fmt::format("\nMemory, estimated ({}{}):\n", model.at("memory").front().at("dtype").get<std::string>(),
-                           model.contains("method_cost") && model.at("method_cost").at("passes") > 1
-                               ? ", of one of the method's passes"
-                               : "");
+        out +=
+            fmt::format("\nMemory, estimated ({}, under {}):\n",
+                        model.at("memory").front().at("dtype").get<std::string>(), model.value("method", "baseline"));
         out += memoryTable(model.at("memory"));
     }
     if (model.contains("fits")) {

@@ -19,6 +19,7 @@ namespace {
 using nlohmann::json;
 
 std::string percentInterval(const json& position) {
+    if (!position.at("ci_low").is_number()) return "–";
     return fmt::format("{} – {}", formatNumber(position.at("ci_low"), 3), formatNumber(position.at("ci_high"), 3));
 }
 
@@ -157,6 +158,12 @@ std::string heldoutText(const json& heldout) {
 
 }  // namespace
 
+std::string itemsText(const json& result) {
+    if (!result.contains("items")) return "no";
+    const json &items = result.at("items"), planned = result.value("items_planned", items);
+    return planned == items ? items.dump() : fmt::format("{} of {}", items.dump(), planned.dump());
+}
+
 std::string biasText(const json& bias) {
     if (!bias.is_object()) return {};
     return fmt::format("Position sensitivity index {}, U-shape index {}: {}\n", formatNumber(bias.at("psi"), 3),
@@ -190,8 +197,7 @@ std::string searchedOnText(const json& searched) {
 std::string evalText(const json& result) {
     std::string out =
         fmt::format("Run {}: {} of {}, {} items, {}\n\n", result.at("run_id").dump(), result.value("method", ""),
-                    result.value("model", ""), result.contains("items") ? result.at("items").dump() : "no",
-                    result.value("state", "finished"));
+                    result.value("model", ""), itemsText(result), result.value("state", "finished"));
     if (!result.contains("positions")) return out;
     out += positionsTable(result.at("positions"));
     out += fmt::format("\nMean accuracy {}, gap {}, {} s, {} prompts/s\n", formatNumber(result.at("mean_accuracy"), 3),

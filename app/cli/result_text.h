@@ -12,6 +12,8 @@ namespace lpes::cli {
 [[nodiscard]] std::string evalText(const nlohmann::json& result);
 [[nodiscard]] std::string compareText(const nlohmann::json& result);
 [[nodiscard]] std::string suiteText(const nlohmann::json& result);
+/// "40", or "12 of 40" where a run was stopped before it had them all.
+[[nodiscard]] std::string itemsText(const nlohmann::json& result);
 /// Lines that evaluations and comparisons share: position bias in numbers and words; a warning where a profile was
 /// searched on the items of its report. Empty where there is nothing to say.
 [[nodiscard]] std::string biasText(const nlohmann::json& bias);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <map>
 
 #include "core/analysis/items_by_id.h"
 #include "core/analysis/verdict.h"
@@ -162,6 +163,21 @@ void adjustTogether(std::span<Comparison> comparisons) {
         one.mcnemarHolm.assign(next, next + count);
         next += count;
         conclude(one, comparisons.size());
+    }
+}
+
+void keepSharedItems(std::span<std::vector<ItemOutcome>* const> sides, int numPositions) {
+    std::map<std::string, std::size_t> having;  // item → sides
+    for (const std::vector<ItemOutcome>* side : sides) {
+        for (const auto& [id, item] : itemsById(*side, numPositions)) {
+            if (isComplete(item, numPositions) || isTooLong(item)) ++having[std::string(id)];
+        }
+    }
+    for (std::vector<ItemOutcome>* side : sides) {
+        std::erase_if(*side, [&](const ItemOutcome& outcome) {
+            const auto found = having.find(outcome.itemId);
+            return found == having.end() || found->second != sides.size();
+        });
     }
 }
 

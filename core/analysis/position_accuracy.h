@@ -83,6 +83,10 @@ struct Comparison {
 /// Comparisons that are read side by side: their p values by Holm's method, and better and verdict by these.
 void adjustTogether(std::span<Comparison> comparisons);
 
+/// Leaves every side the items that all of them have scored at every position, and those that are too long: what is
+/// left are the same items everywhere, also where the work was stopped between two sides or two positions of an item.
+void keepSharedItems(std::span<std::vector<ItemOutcome>* const> sides, int numPositions);
+
 /// 95 % interval of the mean accuracy (boundedMeanInterval): items are drawn, each with the mean score of its
 /// positions, because the positions of one item hang together. Items that are not complete are left out.
 [[nodiscard]] Interval meanAccuracyInterval(std::span<const ItemOutcome> outcomes, int numPositions,

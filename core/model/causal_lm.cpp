@@ -48,43 +48,50 @@ bool sharesPrefixes(const PositionMethod& method) {
     return !rope::methodCost(method).onePrompt;
 }
 
-std::int64_t estimateActivationBytes(const ModelConfig& config, ComputeType type, int tokens, int layers,
-                                     bool withHead) {
+std::int64_t estimateActivationBytes(const ModelConfig& config, ComputeType type, int tokens, int layers, bool withHead,
+                                     const rope::MethodCost& cost) {
     const double queries = double(config.numHeads) * config.headDim;
     const double keys = double(config.numKvHeads) * config.headDim;
     const double hidden = config.hiddenSize;
     // Attention: q, k, v, the rotated q and k, k and v repeated for every query head, and the result.
-    const double attention = 5.0 * queries + 3.0 * keys;
+    double attention = 5.0 * queries + 3.0 * keys;
+    // Of several attentions one result is there at a time, and their mixture in float32.
+    if (cost.attentionsPerLayer > 1) attention += queries * (1.0 + 4.0 / bytesPerValue(type));
     // MLP: gate, up and their product.
     const double mlp = 3.0 * config.intermediateSize;
     // Residual stream, its normed copy and the block's output stay alive beside either.
-    const double perToken = (3.0 * hidden + std::max(attention, mlp)) * bytesPerValue(type);
+    const double perRow = (3.0 * hidden + std::max(attention, mlp)) * bytesPerValue(type);
     // One cos and one sin table per layer at most, in the compute type.
     const double tables = double(layers) * config.headDim * bytesPerValue(type);
-    const double cache = 2.0 * layers * keys * bytesPerValue(type);
-    // Logits are reduced in blocks of rows, widened to float32.
+    const double cache = double(cost.keyCaches + cost.valueCaches) * layers * keys * bytesPerValue(type);
+    const double rows = std::min(double(tokens) * cost.passes, std::max(double(tokens), double(kMostRowsTogether)));
+    // Logits are reduced in blocks of rows, widened to float32; those of all passes are combined.
     constexpr double kLogitRows = 128.0;
     const double logits = std::min<double>(tokens, kLogitRows) * config.vocabSize * (bytesPerValue(type) + 4.0);
-    return toBytes((perToken + tables + cache) * tokens + (withHead ? logits : 0.0));
+    return toBytes(perRow * rows + (tables + cache) * tokens + (withHead ? logits * cost.passes : 0.0));
 }
 
-std::int64_t estimateActivationBytes(const ModelConfig& config, ComputeType type, int tokens) {
-    return estimateActivationBytes(config, type, tokens, config.numLayers, true);
+std::int64_t estimateActivationBytes(const ModelConfig& config, ComputeType type, int tokens,
+                                     const rope::MethodCost& cost) {
+    return estimateActivationBytes(config, type, tokens, config.numLayers, true, cost);
 }
 
-std::int64_t estimateKvCacheBytes(const ModelConfig& config, ComputeType type, int tokens) {
-    return toBytes(2.0 * config.numLayers * config.numKvHeads * config.headDim * tokens * bytesPerValue(type));
+std::int64_t estimateKvCacheBytes(const ModelConfig& config, ComputeType type, int tokens,
+                                  const rope::MethodCost& cost) {
+    const double copies = cost.keyCaches + cost.valueCaches;
+    return toBytes(copies * config.numLayers * config.numKvHeads * config.headDim * tokens * bytesPerValue(type));
 }
 
 std::int64_t estimateWeightBytes(const ModelConfig& config, ComputeType type) {
     return toBytes(double(config.parameters) * bytesPerValue(type));
 }
 
-int longestContext(const ModelConfig& config, ComputeType type, std::int64_t bytes, int layers, bool withHead) {
+int longestContext(const ModelConfig& config, ComputeType type, std::int64_t bytes, int layers, bool withHead,
+                   const rope::MethodCost& cost) {
     int low = 0, high = config.contextLength;
     while (low < high) {
         const int middle = low + (high - low + 1) / 2;
-        if (estimateActivationBytes(config, type, middle, layers, withHead) <= bytes) {
+        if (estimateActivationBytes(config, type, middle, layers, withHead, cost) <= bytes) {
             low = middle;
         } else {
             high = middle - 1;
@@ -93,8 +100,8 @@ int longestContext(const ModelConfig& config, ComputeType type, std::int64_t byt
     return low;
 }
 
-int longestContext(const ModelConfig& config, ComputeType type, std::int64_t bytes) {
-    return longestContext(config, type, bytes, config.numLayers, true);
+int longestContext(const ModelConfig& config, ComputeType type, std::int64_t bytes, const rope::MethodCost& cost) {
+    return longestContext(config, type, bytes, config.numLayers, true, cost);
 }
 
 std::optional<std::int64_t> availableMemory() {

@@ -162,19 +162,28 @@ class CausalLm {
     [[nodiscard]] virtual bool keepsWeightsAsStored() const = 0;
 };
 
-/// Estimated bytes for one forward pass of T tokens in one prompt plus a KV cache of T tokens, without weights.
-[[nodiscard]] std::int64_t estimateActivationBytes(const ModelConfig& config, ComputeType type, int tokens);
+/// Rows of all passes of a method that go through the layers together, unless those of one pass are more; what is
+/// beyond goes one pass after another. Passes share what is read of the weights, but not more memory than that.
+inline constexpr std::size_t kMostRowsTogether = 8192;
+
+/// Estimated bytes for one forward pass of T tokens in one prompt plus a KV cache of T tokens, without weights. `cost`,
+/// here and below: of the position method, which may have several passes, attentions and caches.
+[[nodiscard]] std::int64_t estimateActivationBytes(const ModelConfig& config, ComputeType type, int tokens,
+                                                   const rope::MethodCost& cost = {});
 /// The same on a device that holds `layers` of the model's layers, and the head where `withHead`.
 [[nodiscard]] std::int64_t estimateActivationBytes(const ModelConfig& config, ComputeType type, int tokens, int layers,
-                                                   bool withHead);
-[[nodiscard]] std::int64_t estimateKvCacheBytes(const ModelConfig& config, ComputeType type, int tokens);
+                                                   bool withHead, const rope::MethodCost& cost = {});
+/// Bytes of every copy of the keys and values of T tokens.
+[[nodiscard]] std::int64_t estimateKvCacheBytes(const ModelConfig& config, ComputeType type, int tokens,
+                                                const rope::MethodCost& cost = {});
 /// Bytes of the weights in the compute type.
 [[nodiscard]] std::int64_t estimateWeightBytes(const ModelConfig& config, ComputeType type);
 /// The longest context, up to the model's own, whose estimated activations and cache fit into `bytes` beside the
 /// weights; 0 where not even one token does.
-[[nodiscard]] int longestContext(const ModelConfig& config, ComputeType type, std::int64_t bytes);
+[[nodiscard]] int longestContext(const ModelConfig& config, ComputeType type, std::int64_t bytes,
+                                 const rope::MethodCost& cost = {});
 [[nodiscard]] int longestContext(const ModelConfig& config, ComputeType type, std::int64_t bytes, int layers,
-                                 bool withHead);
+                                 bool withHead, const rope::MethodCost& cost = {});
 /// Bytes of memory that the kernel could hand out without swapping; empty where it does not say.
 [[nodiscard]] std::optional<std::int64_t> availableMemory();
 

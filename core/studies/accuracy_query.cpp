@@ -40,7 +40,7 @@ Result<std::vector<Side>> reportedSides(store::StoreReader& store, const RunView
     for (const store::VariantRow& variant : view.variants) {
         Side side{view.name(variant), view.role(variant), {}};
         for (const store::PositionRow& row : *rows) {
-            if (row.variantId == variant.id && row.split == split) side.rows.push_back(row);
+            if (row.variantId == variant.id && row.split == split && row.n > 0) side.rows.push_back(row);
         }
         if (!side.rows.empty()) sides.push_back(std::move(side));
     }
@@ -86,8 +86,8 @@ Result<std::vector<Side>> comparedSides(store::StoreReader& store, const RunView
     const std::vector<std::string> labels = positionLabels(view);
     std::vector<Side> sides;
     for (const MethodOutcomes& one : *shared) {
-        if (one.outcomes.empty()) continue;
         const auto accuracy = analysis::accuracyByPosition(one.outcomes, labels);
+        if (accuracy.items == 0) continue;
         const SeriesRole role = one.name == "baseline" ? SeriesRole::Baseline : methodRole(one.name);
         sides.push_back({one.name, role, positionRows(accuracy, one.variantId, "eval")});
     }

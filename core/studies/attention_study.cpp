@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "core/studies/json_rows.h"
 #include "core/studies/probe_study.h"
 #include "core/studies/run_session.h"
 #include "core/studies/studies.h"
@@ -44,6 +45,7 @@ Result<StudyOutcome> runAttention(const AttentionSettings& settings, store::Stor
     if (auto one = rope::requireOneAttention(method, "attention by position"); !one) return fail(one.error());
     AttentionSettings resolved = settings;
     storeResolved(resolved.compute, resolved.task, bench);
+    resolved.methodHashes = prepared->methodHashes;
     auto runId = beginRun(store, bench, settings.compute, "attn",
                           fmt::format("attention of {} on {}", method.text, bench.task.info().name), toJson(resolved),
                           settings.task.seedOfItems());
@@ -66,6 +68,7 @@ Result<StudyOutcome> runAttention(const AttentionSettings& settings, store::Stor
                                {"state", "finished"},
                                {"model", settings.compute.model},
                                {"method", method.text},
+                               {"method_hash", hashJson(prepared->methodHashes, method.text)},
                                {"queries", settings.queries},
                                {"task", settings.task.task},
                                {"data", bench.task.info().name},

@@ -14,6 +14,7 @@
 #include "core/studies/method_words.h"
 #include "core/studies/resuming.h"
 #include "core/studies/run_session.h"
+#include "core/studies/run_view.h"
 #include "core/studies/studies.h"
 
 namespace lpes::studies {
@@ -31,6 +32,7 @@ struct Contender {
     rope::PositionMethod method;
     std::int64_t variantId = 0;
     std::optional<VariantEvaluation> evaluation;
+    std::vector<analysis::ItemOutcome> outcomes;  ///< of the items that every method was asked
     std::optional<std::int64_t> peakBytes;
     std::vector<double> seconds;  ///< [chunks], 0: was not computed in this sitting
     std::int64_t tokens = 0;      ///< in the chunks that were computed
@@ -82,8 +84,10 @@ Result<Comparison> prepare(const CompareSettings& settings, ProgressObserver& ob
     for (const rope::MethodSpec& spec : *specs) {
         auto method = methodFor(spec, *bench->model.weights, observer);
         if (!method) return fail(method.error());
+        if (auto same = requireSameMethod(settings.methodHashes, spec, methodHash(spec, *method)); !same)
+            return fail(same.error());
         context = std::min(context, rope::contextLength(*method, model));
-        contenders.push_back({spec, spec.text, std::move(*method), 0, {}, {}, {}, 0, {}});
+        contenders.push_back({spec, spec.text, std::move(*method), 0, {}, {}, {}, {}, 0, {}});
     }
     const auto pass = passSize(settings.compute, bench->task, *score, bench->tokenizer(), context);
     if (!pass) return fail(pass.error());
@@ -144,9 +148,8 @@ std::vector<analysis::Comparison> comparisonsWithFirst(const Comparison& work, s
     std::vector<analysis::Comparison> comparisons;
     for (const Contender& one : std::span(work.contenders).subspan(1)) {
         comparisons.push_back(
-            analysis::compareOutcomes(first.evaluation->outcomes(), one.evaluation->outcomes(),
-                                      static_cast<int>(work.bench.task.positions.size()), seed,
-                                      first.text == "baseline" ? "the baseline" : "the first method"));
+            analysis::compareOutcomes(first.outcomes, one.outcomes, static_cast<int>(work.bench.task.positions.size()),
+                                      seed, first.text == "baseline" ? "the baseline" : "the first method"));
     }
     analysis::adjustTogether(comparisons);
     return comparisons;
@@ -155,6 +158,7 @@ std::vector<analysis::Comparison> comparisonsWithFirst(const Comparison& work, s
 /// What a method's row says beside the first method.
 json testsJson(const analysis::Comparison& compared) {
     json score = testJson(compared.score), nll = testJson(compared.nll);
+    if (compared.items == 0) score["mean"] = nll["mean"] = nullptr;
     score["p_holm"] = optionalJson(compared.scoreHolm);
     nll.erase("p_value");  // it is the row's
     return {{"p_value_vs_first", optionalJson(compared.nll.pValue)},
@@ -167,21 +171,24 @@ json testsJson(const analysis::Comparison& compared) {
             {"verdict", compared.verdict}};
 }
 
-/// `compared`: with the first method; null for that itself.
+/// `compared`: with the first method; null for that itself. `hashes`: of the methods when the run began, which versions
+/// before did not store.
 Result<json> methodJson(const Comparison& work, const Contender& one, const analysis::Comparison* compared,
-                        std::uint64_t seed) {
+                        const MethodHashes& hashes, std::uint64_t seed) {
     const Contender& first = work.contenders.front();
     const analysis::AccuracyByPosition accuracy =
-        analysis::accuracyByPosition(one.evaluation->outcomes(), work.bench.task.labels, work.plan.graded());
+        analysis::accuracyByPosition(one.outcomes, work.bench.task.labels, work.plan.graded());
     const auto positions = static_cast<int>(work.bench.task.positions.size());
-    const analysis::Interval interval = analysis::meanAccuracyInterval(one.evaluation->outcomes(), positions, seed);
+    std::optional<analysis::Interval> interval;
+    if (accuracy.items > 0) interval = analysis::meanAccuracyInterval(one.outcomes, positions, seed);
     const double seconds = std::accumulate(one.seconds.begin(), one.seconds.end(), 0.0);
     const rope::MethodCost cost = rope::methodCost(one.method);
     json out{{"method", one.text},
+             {"method_hash", hashJson(hashes, one.text)},
              {"positions", positionsJson(accuracy)},
-             {"mean_accuracy", accuracy.meanAccuracy},
+             {"mean_accuracy", meanJson(accuracy.meanAccuracy, accuracy.items)},
              {"mean_accuracy_interval", intervalJson(interval)},
-             {"gap", accuracy.gap},
+             {"gap", meanJson(accuracy.gap, accuracy.items)},
              {"items", accuracy.items},
              {"seconds", seconds},
              {"tokens_per_second", seconds > 0.0 ? json(static_cast<double>(one.tokens) / seconds) : json(nullptr)},
@@ -193,17 +200,17 @@ Result<json> methodJson(const Comparison& work, const Contender& one, const anal
              {"p_holm", nullptr},
              {"latency_vs_first", nullptr}};
     double nll = 0.0;
-    out["bias"] = biasJson(work.bench.task, one.evaluation->outcomes());
-    out["groups"] = groupsJson(work.bench.task, one.evaluation->outcomes(), work.plan.graded());
-    out["lengths"] = lengthsJson(one.evaluation->outcomes(), work.plan.graded());
-    out["agreement"] = agreementJson(one.evaluation->outcomes());
+    out["bias"] = biasJson(work.bench.task, one.outcomes);
+    out["groups"] = groupsJson(work.bench.task, one.outcomes, work.plan.graded());
+    out["lengths"] = lengthsJson(one.outcomes, work.plan.graded());
+    out["agreement"] = agreementJson(one.outcomes);
     auto searchedOn = overlapJson(one.spec, work.bench.task);
     if (!searchedOn) return fail(searchedOn.error());
     out["searched_on"] = std::move(*searchedOn);
     if (one.method.bucketSearch) out["bases_search"] = bucketSearchJson(one.method);
     for (const analysis::PositionResult& position : accuracy.positions)
         nll += position.answerNll / static_cast<double>(accuracy.positions.size());
-    out["mean_answer_nll"] = nll;
+    out["mean_answer_nll"] = meanJson(nll, accuracy.items);
     out["guardrail"] = nullptr;
     if (compared == nullptr) return out;
     if (first.shortContexts && one.shortContexts)
@@ -213,11 +220,11 @@ Result<json> methodJson(const Comparison& work, const Contender& one, const anal
     return out;
 }
 
-Result<json> methodsJson(const Comparison& work, std::uint64_t seed) {
+Result<json> methodsJson(const Comparison& work, const MethodHashes& hashes, std::uint64_t seed) {
     const std::vector<analysis::Comparison> comparisons = comparisonsWithFirst(work, seed);
     json methods = json::array();
     for (std::size_t i = 0; i < work.contenders.size(); ++i) {
-        auto method = methodJson(work, work.contenders[i], i == 0 ? nullptr : &comparisons[i - 1], seed);
+        auto method = methodJson(work, work.contenders[i], i == 0 ? nullptr : &comparisons[i - 1], hashes, seed);
         if (!method) return method;
         methods.push_back(std::move(*method));
     }
@@ -226,8 +233,7 @@ Result<json> methodsJson(const Comparison& work, std::uint64_t seed) {
 
 Result<void> recordPositions(const Comparison& work, std::int64_t runId, store::StoreWriter& store) {
     for (const Contender& one : work.contenders) {
-        const auto accuracy =
-            analysis::accuracyByPosition(one.evaluation->outcomes(), work.bench.task.labels, work.plan.graded());
+        const auto accuracy = analysis::accuracyByPosition(one.outcomes, work.bench.task.labels, work.plan.graded());
         if (auto done = store.recordPositions(runId, positionRows(accuracy, one.variantId, kSplit)); !done) return done;
     }
     return {};
@@ -251,6 +257,16 @@ Result<bool> runChunks(Comparison& work, model::AnswerSession& session, RunProgr
         }
     }
     return true;
+}
+
+/// A stop comes between methods: they are not set beside each other on different items.
+void gatherOutcomes(Comparison& work) {
+    std::vector<std::vector<analysis::ItemOutcome>*> sides;
+    for (Contender& one : work.contenders) {
+        one.outcomes = one.evaluation->outcomes();
+        sides.push_back(&one.outcomes);
+    }
+    analysis::keepSharedItems(sides, static_cast<int>(work.bench.task.positions.size()));
 }
 
 /// What each method does to short contexts. False when stopped.
@@ -292,9 +308,11 @@ Result<StudyOutcome> compareAll(Comparison& work, const CompareSettings& setting
     auto complete = runChunks(work, answers, progress, stop);
     if (complete && *complete) complete = measureShortContexts(work, *session, progress, stop);
     if (!complete) return fail(complete.error());
+    gatherOutcomes(work);
     if (auto recorded = recordPositions(work, runId, store); !recorded) return fail(recorded.error());
-    auto methods = methodsJson(work, settings.seed);
+    auto methods = methodsJson(work, settingOr<MethodHashes>(settingsJson, "method_hashes", {}), settings.seed);
     if (!methods) return fail(methods.error());
+    const json items = methods->front().at("items");
     StudyOutcome outcome{runId, !*complete, {}};
     outcome.result = {{"run_id", runId},
                       {"state", *complete ? "finished" : "stopped"},
@@ -302,7 +320,8 @@ Result<StudyOutcome> compareAll(Comparison& work, const CompareSettings& setting
                       {"task", settings.task.task},
                       {"data", work.bench.task.info().name},
                       {"score", work.score.text},
-                      {"items", work.plan.itemsRun()},
+                      {"items", items},
+                      {"items_planned", work.plan.itemsRun()},
                       {"skipped_too_long", work.plan.itemsSkipped()},
                       {"template_hash", work.bench.task.info().templateHash},
                       {"notes", notesJson(work.plan)},
@@ -322,6 +341,7 @@ Result<StudyOutcome> runComparison(const CompareSettings& settings, store::Store
     CompareSettings resolved = settings;
     storeResolved(resolved.compute, resolved.task, work->bench);
     resolved.score = work->score.text;
+    for (const Contender& one : work->contenders) noteMethodHash(resolved.methodHashes, one.spec, one.method);
     const json settingsJson = toJson(resolved);
     auto runId = beginRun(store, work->bench, settings.compute, "compare",
                           fmt::format("{} methods on {}", work->contenders.size(), work->bench.task.info().name),

@@ -85,6 +85,9 @@ class Evaluation {
             m_stopped = true;
             outcomes = storedOutcomes(m_store.reader(), *variant, kSplit);
             if (!outcomes) return fail(outcomes.error());
+            // An item that was stopped half way has not all its positions.
+            std::vector<analysis::ItemOutcome>* const sides[] = {&*outcomes};
+            analysis::keepSharedItems(sides, static_cast<int>(m_work.bench.task.positions.size()));
         }
         // A repeat that was stopped half way says nothing about noise.
         if (repeat == 0 || !m_stopped) m_repeats.push_back(std::move(*outcomes));
@@ -107,15 +110,17 @@ class Evaluation {
             {"state", m_stopped ? "stopped" : "finished"},
             {"model", m_settings.compute.model},
             {"method", m_work.method.text},
+            {"method_hash", hashJson(m_work.methodHashes, m_work.method.text)},
             {"task", m_settings.task.task},
             {"data", task.info().name},
             {"template_hash", task.info().templateHash},
             {"score", m_work.score.text},
             {"items", m_accuracy.items},
+            {"items_planned", m_work.plan.itemsRun()},
             {"skipped_too_long", m_accuracy.skippedTooLong},
             {"positions", positionsJson(m_accuracy)},
-            {"mean_accuracy", m_accuracy.meanAccuracy},
-            {"gap", m_accuracy.gap},
+            {"mean_accuracy", meanJson(m_accuracy.meanAccuracy, m_accuracy.items)},
+            {"gap", meanJson(m_accuracy.gap, m_accuracy.items)},
             {"fitness", nullptr},
             {"bias", biasJson(task, outcomes)},
             {"groups", groupsJson(task, outcomes, m_work.plan.graded())},
@@ -165,6 +170,7 @@ Result<StudyOutcome> runEvaluation(const EvalSettings& settings, store::StoreWri
     EvalSettings resolved = settings;
     storeResolved(resolved.compute, resolved.task, work->bench);
     resolved.score = work->score.text;
+    resolved.methodHashes = work->methodHashes;
     const json settingsJson = toJson(resolved);
     auto runId = beginRun(store, work->bench, settings.compute, "eval",
                           fmt::format("{} on {}", work->method.text, work->bench.task.info().name), settingsJson,

@@ -150,8 +150,8 @@ void addMethodFields(json& out, const model::ModelConfig& config, const rope::Po
     if (method.bucketSearch) out["bases_search"] = bucketSearchJson(method);
 }
 
-/// Bytes by context length: powers of two up to the model's context, and the context itself.
-json memoryJson(const model::ModelConfig& config, model::ComputeType type) {
+/// Bytes by context length: powers of two up to the model's context, and the context itself. `cost`: the method's.
+json memoryJson(const model::ModelConfig& config, model::ComputeType type, const rope::MethodCost& cost) {
     std::vector<int> lengths;
     for (int tokens = 1024; tokens < config.contextLength; tokens *= 2) {
         lengths.push_back(tokens);
@@ -161,8 +161,8 @@ json memoryJson(const model::ModelConfig& config, model::ComputeType type) {
     const std::int64_t weights = model::estimateWeightBytes(config, type);
     json rows = json::array();
     for (const int tokens : lengths) {
-        const std::int64_t cache = model::estimateKvCacheBytes(config, type, tokens);
-        const std::int64_t activations = model::estimateActivationBytes(config, type, tokens) - cache;
+        const std::int64_t cache = model::estimateKvCacheBytes(config, type, tokens, cost);
+        const std::int64_t activations = model::estimateActivationBytes(config, type, tokens, cost) - cache;
         rows.push_back({{"dtype", model::computeTypeName(type)},
                         {"tokens", tokens},
                         {"weight_bytes", weights},
@@ -266,6 +266,8 @@ Result<json> inspectModel(const std::string& model, const std::string& method, c
     json out = describeModel(*opened, *resolved);
     out["method"] = method;
     for (const std::string& warning : kept.all()) out["warnings"].push_back(warning);
+    const std::string hash = methodHash(*spec, *resolved);
+    out["method_hash"] = hash.empty() ? json(nullptr) : json(hash);
     for (const rope::MethodPart& part : spec->parts) {
         out["method_meaning"].push_back({{"part", rope::methodName(part.kind)},
                                          {"meaning", partMeaning(part, *resolved, model::methodModel(config))}});
@@ -274,9 +276,10 @@ Result<json> inspectModel(const std::string& model, const std::string& method, c
     out["tokenizer"] = tokenizerJson(*opened->weights, out["warnings"]);
     const auto type = model::defaultComputeType(device);
     if (!type) return fail(type.error());
-    const auto fit = model::fitOnDevice(*opened->weights, device, *type);
+    const rope::MethodCost cost = rope::methodCost(*resolved);
+    const auto fit = model::fitOnDevice(*opened->weights, device, *type, cost);
     if (!fit) return fail(fit.error());
-    out["memory"] = memoryJson(config, *type);
+    out["memory"] = memoryJson(config, *type, cost);
     if (*fit) out["fits"] = fitsJson(**fit, device);
     return out;
 }

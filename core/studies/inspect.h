@@ -24,7 +24,8 @@ namespace lpes::studies {
 [[nodiscard]] nlohmann::json describeModel(const OpenedModel& opened, const rope::PositionMethod& method);
 
 /// `inspect --json` (cli.md), with memory estimates per context length and what fits on `device`. `method`: whose
-/// effective table is shown, with what it means (`method_meaning`, a sentence for each part) and costs (`method_cost`).
+/// effective table, memory (every cache that it keeps) and longest context are shown, with what it means
+/// (`method_meaning`, a sentence for each part) and costs (`method_cost`).
 /// A device that this machine does not have is refused as loading refuses it.
 [[nodiscard]] Result<nlohmann::json> inspectModel(const std::string& model, const std::string& method,
                                                   const std::string& device, ProgressObserver& observer);

@@ -46,6 +46,11 @@ nlohmann::json intervalJson(const std::optional<analysis::Interval>& interval) {
     return {{"low", interval->low}, {"high", interval->high}};
 }
 
+nlohmann::json hashJson(const std::map<std::string, std::string>& hashes, const std::string& method) {
+    const auto found = hashes.find(method);
+    return found == hashes.end() ? nlohmann::json(nullptr) : nlohmann::json(found->second);
+}
+
 nlohmann::json testJson(const analysis::PairedBootstrap& test) {
     nlohmann::json out = intervalJson(test.interval);
     out.update({{"mean", test.meanDifference}, {"p_value", optionalJson(test.pValue)}});
@@ -58,6 +63,10 @@ nlohmann::json optionalsJson(const std::vector<std::optional<double>>& values) {
     return out;
 }
 
+nlohmann::json meanJson(double mean, std::int64_t items) {
+    return items > 0 ? nlohmann::json(mean) : nlohmann::json(nullptr);
+}
+
 nlohmann::json positionsJson(const analysis::AccuracyByPosition& accuracy) {
     auto rows = nlohmann::json::array();
     for (const analysis::PositionResult& position : accuracy.positions) {
@@ -65,12 +74,12 @@ nlohmann::json positionsJson(const analysis::AccuracyByPosition& accuracy) {
             {{"position", position.position},
              {"gold_index", position.goldIndex == analysis::kGoldIndexVaries ? nlohmann::json(nullptr)
                                                                              : nlohmann::json(position.goldIndex)},
-             {"mean_token_index", position.meanTokenIndex},
+             {"mean_token_index", meanJson(position.meanTokenIndex, position.n)},
              {"n", position.n},
-             {"accuracy", position.accuracy},
-             {"ci_low", position.ciLow},
-             {"ci_high", position.ciHigh},
-             {"answer_nll", position.answerNll}});
+             {"accuracy", meanJson(position.accuracy, position.n)},
+             {"ci_low", meanJson(position.ciLow, position.n)},
+             {"ci_high", meanJson(position.ciHigh, position.n)},
+             {"answer_nll", meanJson(position.answerNll, position.n)}});
     }
     return rows;
 }

@@ -26,6 +26,9 @@ template <class T>
     return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
 }
 
+/// A method's hash by its spelling; null where there is none.
+[[nodiscard]] nlohmann::json hashJson(const std::map<std::string, std::string>& hashes, const std::string& method);
+
 /// Reads the keys of an object into variables; a wrong type, a missing key of a non-optional variable and a key that
 /// nobody read are errors (BadInput naming the key). Values may be bare or {"value": …, "origin": …}.
 class JsonFields {
@@ -97,7 +100,9 @@ class JsonFields {
 /// Null where there is no value.
 [[nodiscard]] nlohmann::json optionalsJson(const std::vector<std::optional<double>>& values);
 
-/// The rows of "positions" as `eval --json` prints them (cli.md).
+/// The value, null where it is a mean of no items.
+[[nodiscard]] nlohmann::json meanJson(double mean, std::int64_t items);
+/// The rows of "positions" as `eval --json` prints them (cli.md); figures of a position with n = 0 are null.
 [[nodiscard]] nlohmann::json positionsJson(const analysis::AccuracyByPosition& accuracy);
 [[nodiscard]] std::vector<store::PositionRow> positionRows(const analysis::AccuracyByPosition& accuracy,
                                                            std::int64_t variantId, const std::string& split);

@@ -11,6 +11,7 @@
 #include "core/model/torch/torch_runtime.h"
 #include "core/studies/json_rows.h"
 #include "core/studies/method_timing.h"
+#include "core/studies/resuming.h"
 
 namespace lpes::studies {
 
@@ -139,23 +140,25 @@ Result<void> measureLength(const LoadedModel& loaded, int threads, std::vector<C
     return {};
 }
 
-/// The taking ones' first LPES, which the published ratios are relative to; null without one.
-const Contender* lpesOf(const std::vector<Contender*>& taking) {
-    const auto found = std::ranges::find_if(taking, [](const Contender* one) { return one->lpes; });
-    return found == taking.end() ? nullptr : *found;
+/// The first LPES, which the published ratios are relative to; null without one.
+const Contender* lpesOf(const std::vector<Contender>& contenders) {
+    const auto found = std::ranges::find_if(contenders, [](const Contender& one) { return one.lpes; });
+    return found == contenders.end() ? nullptr : &*found;
 }
 
-json rowOf(const Contender& one, const std::vector<Contender*>& taking, int length, const BenchSettings& settings,
-           const model::CausalLm& lm) {
-    const Contender& first = *taking.front();
-    const Contender* lpes = lpesOf(taking);
+/// `contenders`: all of them, in the order in which they were named. Those that the length is too long for have no
+/// seconds, so that no ratio is to another method than at the other lengths.
+json rowOf(const Contender& one, const std::vector<Contender>& contenders, const MethodHashes& hashes, int length,
+           const BenchSettings& settings, const model::CausalLm& lm) {
+    const Contender& first = contenders.front();
+    const Contender* lpes = lpesOf(contenders);
     const auto ratioToLpes = lpes ? ratioOf(wholeSeconds(one), wholeSeconds(*lpes), settings.seed) : std::nullopt;
     const double prefill = median(one.prefill), decode = median(one.decode);
     const rope::MethodCost cost = rope::methodCost(one.method);
-    // Of a cache of keys and values half are keys.
-    const std::int64_t half =
-        model::estimateKvCacheBytes(lm.config(), lm.computeType(), length + settings.newTokens) / 2;
+    const std::int64_t cache =
+        model::estimateKvCacheBytes(lm.config(), lm.computeType(), length + settings.newTokens, cost);
     return {{"method", one.text},
+            {"method_hash", hashJson(hashes, one.text)},
             {"length", length},
             {"dtype", model::computeTypeName(lm.computeType())},
             {"rounds", one.prefill.size()},
@@ -167,7 +170,7 @@ json rowOf(const Contender& one, const std::vector<Contender*>& taking, int leng
             {"ratio_to_lpes", ratioJson(ratioToLpes)},
             {"published_ratio", optionalJson(publishedRatio(one.method))},
             {"peak_bytes", one.peakBytes ? json(*one.peakBytes) : json(nullptr)},
-            {"cache_bytes", half * cost.keyCaches + half * cost.valueCaches},
+            {"cache_bytes", cache},
             {"passes", cost.passes},
             {"attentions_per_layer", cost.attentionsPerLayer}};
 }
@@ -190,9 +193,11 @@ Result<json> runBench(const BenchSettings& settings, ProgressObserver& observer,
     if (!loaded) return fail(loaded.error());
     const model::ModelConfig& config = loaded->config();
     std::vector<Contender> contenders;
+    MethodHashes hashes;
     for (const rope::MethodSpec& spec : specs) {
         auto method = methodFor(spec, *loaded->opened.weights, observer);
         if (!method) return fail(method.error());
+        noteMethodHash(hashes, spec, *method);
         contenders.push_back({spec.text, isLpes(spec), std::move(*method), {}, {}, {}});
     }
 
@@ -216,7 +221,8 @@ Result<json> runBench(const BenchSettings& settings, ProgressObserver& observer,
         const auto prompt = randomIds(settings.seed, length, config.vocabSize);
         if (auto measured = measureLength(*loaded, *threads, taking, prompt, settings, stop); !measured)
             return fail(measured.error());
-        for (const Contender* one : taking) rows.push_back(rowOf(*one, taking, length, settings, *loaded->lm));
+        for (const Contender* one : taking)
+            rows.push_back(rowOf(*one, contenders, hashes, length, settings, *loaded->lm));
         observer.progressed({fmt::format("{} tokens", length), ++done, total, 0.0, -1.0});
     }
     if (rows.empty()) {

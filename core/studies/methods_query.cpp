@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <map>
-#include <set>
 
 #include "core/analysis/verdict.h"
 #include "core/rope/method_spec.h"
@@ -96,8 +94,8 @@ Result<MethodsPlot> soFar(store::StoreReader& store, const RunView& view, std::i
     MethodsPlot plot;
     const std::vector<std::string> labels = positionLabels(view);
     for (const MethodOutcomes& one : *shared) {
-        if (one.outcomes.empty()) continue;
         const auto accuracy = analysis::accuracyByPosition(one.outcomes, labels);
+        if (accuracy.items == 0) continue;
         MethodsPlot::Method method;
         method.name = one.name;
         method.role = methodRole(one.name);
@@ -167,24 +165,17 @@ bool isUnderWay(const RunView& view) {
 }
 
 Result<std::vector<MethodOutcomes>> sharedOutcomes(store::StoreReader& store, const RunView& view) {
-    const std::size_t positions = positionLabels(view).size();
     std::vector<MethodOutcomes> methods;
-    std::map<std::string, std::size_t> answers;  // item → over all methods and positions
     for (const store::VariantRow& variant : view.variants) {
         auto rows = store.outcomes(variant.id, "eval");
         if (!rows) return fail(rows.error());
         MethodOutcomes one{view.name(variant), variant.id, {}};
-        for (const store::OutcomeRow& row : *rows) {
-            one.outcomes.push_back(fromRow(row));
-            ++answers[row.itemId];
-        }
+        for (const store::OutcomeRow& row : *rows) one.outcomes.push_back(fromRow(row));
         methods.push_back(std::move(one));
     }
-    for (MethodOutcomes& one : methods) {
-        std::erase_if(one.outcomes, [&](const analysis::ItemOutcome& outcome) {
-            return answers[outcome.itemId] != positions * methods.size();
-        });
-    }
+    std::vector<std::vector<analysis::ItemOutcome>*> sides;
+    for (MethodOutcomes& one : methods) sides.push_back(&one.outcomes);
+    analysis::keepSharedItems(sides, static_cast<int>(positionLabels(view).size()));
     return methods;
 }
 
@@ -199,13 +190,19 @@ Result<analysis::PlotData> methodsPlot(store::StoreReader& store, const RunView&
         plot = std::move(*read);
     } else {
         const json methods = memberAt(view.result, "methods");
-        for (const json& method : methods) plot.methods.push_back(methodOf(method));
+        for (const json& method : methods) {
+            // One that was stopped before its first item has no figure to draw.
+            if (countAt(method, "items") > 0) plot.methods.push_back(methodOf(method));
+        }
         const json counted = memberAt(view.result, "items");
         items = counted.is_number_integer() ? counted.get<std::int64_t>() : 0;
     }
     if (plot.methods.empty()) return noData(view, "methods", "no item has been asked of every method yet");
     plot.title = "Methods compared";
     plot.subtitle = view.subtitle(items) + (underWay ? " so far; intervals and times come at the end" : "");
+    const json planned = memberAt(view.result, "items_planned");
+    if (!underWay && planned.is_number_integer() && planned != items)
+        plot.subtitle += fmt::format(" of {}; the run was stopped", planned.dump());
     return plot;
 }
 

@@ -222,6 +222,29 @@ Result<rope::PositionMethod> methodFor(const rope::MethodSpec& spec, const model
     return rope::resolveMethod(spec, model::methodModel(config), files);
 }
 
+std::string methodHash(const rope::MethodSpec& spec, const rope::PositionMethod& method) {
+    if (std::ranges::all_of(spec.parts, [](const rope::MethodPart& part) { return part.file.empty(); })) return {};
+    Sha256 hash;
+    const auto add = [&](const auto& values) {
+        // How many there are keeps neighbours apart.
+        hash.add(std::to_string(values.size()) + " ");
+        hash.add(std::as_bytes(std::span(values)));
+    };
+    add(method.scales);
+    for (const auto* rows : {&method.headScales, &method.divisors}) {
+        hash.add(std::to_string(rows->size()) + " rows ");
+        for (const std::vector<double>& row : *rows) add(row);
+    }
+    if (method.moice) {
+        add(method.moice->bases);
+        hash.add(std::to_string(method.moice->topK) + " ");
+        for (const rope::MoiceRouters::Layer& layer : method.moice->layers) {
+            for (const auto* matrix : {&layer.w1, &layer.w3, &layer.w2}) add(*matrix);
+        }
+    }
+    return hash.hex();
+}
+
 Result<rope::PositionMethod> profileMethod(const std::string& file, const model::ModelConfig& config,
                                            ProgressObserver& observer) {
     // Not through its spelling, in which a file's name could be read as something else.

@@ -76,6 +76,10 @@ struct ModelOptions {
 /// a router by the hash of the weights that it was trained on; their warnings go to the observer.
 [[nodiscard]] Result<rope::PositionMethod> methodFor(const rope::MethodSpec& spec, const model::WeightSource& weights,
                                                      ProgressObserver& observer);
+/// SHA-256 of what the files behind a method (profile, factors, routers) hold for this model: the values that it
+/// computes with, whatever the files are called and say besides. Empty where no file stands behind it, so that its
+/// spelling says all.
+[[nodiscard]] std::string methodHash(const rope::MethodSpec& spec, const rope::PositionMethod& method);
 /// LPES with the profile of `file`: methodFor of lpes:FILE.
 [[nodiscard]] Result<rope::PositionMethod> profileMethod(const std::string& file, const model::ModelConfig& config,
                                                          ProgressObserver& observer);

@@ -86,8 +86,10 @@ json partOf(const std::map<std::string, store::RunRow>& stored, const json& resu
 std::string aboutPart(const json& part) {
     std::string about;
     if (part.contains("data")) {
-        about =
-            fmt::format("{} · score {} · {} items", textIn(part, "data"), textIn(part, "score"), textIn(part, "items"));
+        const json items = memberOf(part, "items"), planned = memberOf(part, "items_planned");
+        about = fmt::format("{} · score {} · {}{} items", textIn(part, "data"), textIn(part, "score"),
+                            textIn(part, "items"),
+                            planned.is_null() || planned == items ? "" : " of " + textIn(part, "items_planned"));
     }
     if (part.contains("run_id"))
         about += fmt::format("{}run {}, of which 'lpes report {}' has plots and settings", about.empty() ? "" : " · ",

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "core/model/torch/torch_runtime.h"
 
 namespace lpes::studies {
@@ -78,6 +80,20 @@ Result<void> requireSameInputs(store::StoreReader& reader, const store::RunRow& 
     const tasks::BenchmarkInfo& info = bench.task.info();
     if (auto same = requireSame("the data set", dataset->hash, info.hash, dataset->name); !same) return same;
     return requireSame("the prompt template", dataset->templateHash, info.templateHash, dataset->name);
+}
+
+void noteMethodHash(MethodHashes& hashes, const rope::MethodSpec& spec, const rope::PositionMethod& method) {
+    if (std::string hash = methodHash(spec, method); !hash.empty()) hashes[spec.text] = std::move(hash);
+}
+
+Result<void> requireSameMethod(const MethodHashes& then, const rope::MethodSpec& spec, const std::string& now) {
+    const auto known = then.find(spec.text);
+    if (known == then.end()) return {};
+    std::string files;
+    for (const rope::MethodPart& part : spec.parts) {
+        if (!part.file.empty()) files += (files.empty() ? "" : "' + '") + part.file;
+    }
+    return requireSame(fmt::format("the method '{}'", spec.text).c_str(), known->second, now, files);
 }
 
 }  // namespace lpes::studies

@@ -6,6 +6,7 @@
 
 #include "core/base/progress.h"
 #include "core/base/result.h"
+#include "core/rope/method_spec.h"
 #include "core/store/store.h"
 #include "core/studies/run_session.h"
 
@@ -29,5 +30,13 @@ namespace lpes::studies {
 [[nodiscard]] Result<void> requireSameInputs(store::StoreReader& reader, const store::RunRow& run,
                                              const Workbench& bench, const std::string& modelName,
                                              ProgressObserver& observer);
+
+/// Adds a method's hash where files stand behind it.
+void noteMethodHash(MethodHashes& hashes, const rope::MethodSpec& spec, const rope::PositionMethod& method);
+/// BadInput, naming the files, when those of a method no longer hold what they held when the run began. `now`: its
+/// methodHash. A method that `then` does not have passes: no file stands behind it, or the run is of a version that did
+/// not store hashes.
+[[nodiscard]] Result<void> requireSameMethod(const MethodHashes& then, const rope::MethodSpec& spec,
+                                             const std::string& now);
 
 }  // namespace lpes::studies

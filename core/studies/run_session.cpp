@@ -12,6 +12,7 @@
 #include "core/base/version.h"
 #include "core/cluster/channel.h"
 #include "core/model/torch/torch_runtime.h"
+#include "core/studies/resuming.h"
 
 namespace lpes::studies {
 
@@ -92,7 +93,9 @@ Result<MethodBench> prepareMethod(const std::string& method, const ComputeSettin
     if (!plan) return fail(plan.error());
     auto ready = loadBench(std::move(*bench), compute, *pass, observer, stop);
     if (!ready) return fail(ready.error());
-    return MethodBench{std::move(*ready), std::move(*resolved), std::move(*plan), std::move(*rule)};
+    MethodHashes hashes;
+    noteMethodHash(hashes, *spec, *resolved);
+    return MethodBench{std::move(*ready), std::move(*resolved), std::move(*plan), std::move(*rule), std::move(hashes)};
 }
 
 void storeResolved(ComputeSettings& compute, TaskSpec& task, const Workbench& bench) {

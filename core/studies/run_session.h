@@ -62,6 +62,7 @@ struct MethodBench {
     rope::PositionMethod method;
     PromptPlan plan;
     tasks::ScoreKind score;
+    MethodHashes methodHashes;
 };
 /// `generates`: answers are generated besides, whatever the score; Usage where the task has no rule for them.
 [[nodiscard]] Result<MethodBench> prepareMethod(const std::string& method, const ComputeSettings& compute,

@@ -167,6 +167,10 @@ void readGuardrail(JsonFields& fields, GuardrailSettings& guardrail) {
     fields.read("guardrail_ceval", guardrail.ceval);
 }
 
+void addMethodHashes(json& stored, const MethodHashes& hashes) {
+    if (!hashes.empty()) stored["method_hashes"] = {{"value", hashes}, {"origin", "file"}};
+}
+
 json toJson(const EvalSettings& settings) {
     json plain = toJson(settings.compute);
     plain.update(toJson(settings.task));
@@ -174,7 +178,9 @@ json toJson(const EvalSettings& settings) {
                   {"score", optionalJson(settings.score)},
                   {"agreement", settings.agreementItems},
                   {"repeats", settings.repeats}});
-    return withOrigins(plain, settings.origins);
+    json stored = withOrigins(plain, settings.origins);
+    addMethodHashes(stored, settings.methodHashes);
+    return stored;
 }
 
 json toJson(const CompareSettings& settings) {
@@ -185,7 +191,9 @@ json toJson(const CompareSettings& settings) {
                   {"seed", settings.seed},
                   {"part_of", optionalJson(settings.partOf)}});
     plain.update(toJson(settings.guardrail));
-    return withOrigins(plain, settings.origins);
+    json stored = withOrigins(plain, settings.origins);
+    addMethodHashes(stored, settings.methodHashes);
+    return stored;
 }
 
 Result<CompareSettings> compareSettingsFromJson(const json& stored) {
@@ -193,6 +201,7 @@ Result<CompareSettings> compareSettingsFromJson(const json& stored) {
     JsonFields fields(stored, "comparison settings");
     readShared(fields, settings.compute, settings.task);
     fields.read("methods", settings.methods);
+    fields.read("method_hashes", settings.methodHashes);
     fields.read("score", settings.score);
     fields.read("seed", settings.seed);
     readGuardrail(fields, settings.guardrail);
@@ -223,7 +232,9 @@ json toJson(const AttentionSettings& settings) {
     json plain = toJson(settings.compute);
     plain.update(toJson(settings.task));
     plain.update({{"method", settings.method}, {"queries", settings.queries}});
-    return withOrigins(plain, settings.origins);
+    json stored = withOrigins(plain, settings.origins);
+    addMethodHashes(stored, settings.methodHashes);
+    return stored;
 }
 
 json toJson(const DeviationSettings& settings) {

@@ -28,10 +28,14 @@ struct ComputeSettings {
     std::optional<bool> sharePrefixes;        ///< what prompts of a pass begin with alike is computed once; unset: yes
 };
 
+/// Spelling → methodHash, of methods that files stand behind.
+using MethodHashes = std::map<std::string, std::string>;
+
 struct EvalSettings {
     ComputeSettings compute;
     TaskSpec task;
     std::string method = "baseline";
+    MethodHashes methodHashes;         ///< resolved when the run begins
     std::optional<std::string> score;  ///< unset: the benchmark's own
     int agreementItems = 0;            ///< items on which both kinds of scoring are compared
     int repeats = 1;                   ///< evaluations in other batch compositions, to measure run-to-run noise
@@ -42,6 +46,7 @@ struct CompareSettings {
     ComputeSettings compute;
     TaskSpec task;
     std::vector<std::string> methods;  ///< at least two; the first is what the others are compared with
+    MethodHashes methodHashes;         ///< resolved; a method in it whose files hold something else is refused
     std::optional<std::string> score;  ///< unset: the benchmark's own
     std::uint64_t seed = 1;            ///< of the paired tests' and intervals' resamples
     GuardrailSettings guardrail;
@@ -78,6 +83,7 @@ struct AttentionSettings {
     ComputeSettings compute;
     TaskSpec task;
     std::string method = "baseline";
+    MethodHashes methodHashes;     ///< resolved when the run begins
     std::string queries = "last";  ///< whose attention: of the "last" prompt token, or of "all" (AttentionProbe)
     std::map<std::string, std::string> origins;
 };
@@ -96,6 +102,8 @@ struct DeviationSettings {
 /// on.
 [[nodiscard]] nlohmann::json toJson(const ComputeSettings& compute);      ///< bare values
 [[nodiscard]] nlohmann::json toJson(const GuardrailSettings& guardrail);  ///< bare values
+/// Puts {"method_hashes": {"value": …, "origin": "file"}} beside stored settings; nothing where there are none.
+void addMethodHashes(nlohmann::json& stored, const MethodHashes& hashes);
 /// Their keys out of an object that has others beside them; the number of workers belongs to searches and is left out.
 void readCompute(JsonFields& fields, ComputeSettings& compute);
 void readGuardrail(JsonFields& fields, GuardrailSettings& guardrail);

@@ -82,7 +82,7 @@ template <class T>
 struct MethodOutcomes {
     std::string name;
     std::int64_t variantId = 0;
-    std::vector<analysis::ItemOutcome> outcomes;  ///< of the items that every method has at every position
+    std::vector<analysis::ItemOutcome> outcomes;  ///< as keepSharedItems leaves them
 };
 [[nodiscard]] Result<std::vector<MethodOutcomes>> sharedOutcomes(store::StoreReader& store, const RunView& view);
 /// As the settings name them; empty when those are damaged.

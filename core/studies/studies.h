@@ -39,7 +39,7 @@ struct StudyOutcome {
                                                  const LoadedModel* loaded = nullptr);
 
 /// `resume` of a comparison: every finished outcome is reused; time is measured on what is computed now. BadInput and
-/// Usage as resumeSearch.
+/// Usage as resumeSearch; BadInput when a file behind a method no longer holds what was compared.
 [[nodiscard]] Result<StudyOutcome> resumeComparison(std::int64_t runId, store::StoreWriter& store,
                                                     ProgressObserver& observer, std::stop_token stop,
                                                     const LoadedModel* loaded = nullptr);

@@ -4,6 +4,7 @@
 
 #include "core/base/files.h"
 #include "core/studies/json_rows.h"
+#include "core/studies/run_view.h"
 #include "core/studies/suite_study.h"
 
 namespace lpes::studies {
@@ -178,7 +179,9 @@ json toJson(const SuiteSettings& settings) {
                   {"methods", settings.methods},
                   {"seed", settings.seed},
                   {"benchmarks", std::move(benchmarks)}});
-    return withOrigins(plain, settings.origins);
+    json stored = withOrigins(plain, settings.origins);
+    addMethodHashes(stored, settings.methodHashes);
+    return stored;
 }
 
 Result<SuiteSettings> suiteFromJson(const json& stored) {
@@ -186,6 +189,8 @@ Result<SuiteSettings> suiteFromJson(const json& stored) {
     Shared shared;
     json head = stored;
     head.erase("workers");
+    settings.methodHashes = settingOr<MethodHashes>(stored, "method_hashes", {});
+    head.erase("method_hashes");  // which a file cannot say
     json benchmarks;
     if (auto read = readHead(head, "suite settings", settings, shared, benchmarks); !read) return fail(read.error());
     settings.origins = readOrigins(stored);

@@ -26,6 +26,7 @@ CompareSettings partSettings(const SuiteSettings& suite, const SuiteBenchmark& b
     settings.compute = suite.compute;
     settings.task = benchmark.task;
     settings.methods = suite.methods;
+    settings.methodHashes = suite.methodHashes;
     settings.score = benchmark.score;
     settings.seed = suite.seed;
     settings.guardrail = suite.guardrail;
@@ -145,6 +146,7 @@ Result<void> checkSuite(SuiteSettings& settings, const OpenedModel& model, Progr
     for (const rope::MethodSpec& spec : *specs) {
         const auto method = methodFor(spec, *model.weights, observer);
         if (!method) return fail(inFile(settings, "\"methods\"", method.error()));
+        noteMethodHash(settings.methodHashes, spec, *method);
     }
     const auto guardrail = Guardrail::make(settings.guardrail, *model.tokenizer, model.config().contextLength);
     if (!guardrail) {
@@ -158,6 +160,19 @@ Result<void> checkSuite(SuiteSettings& settings, const OpenedModel& model, Progr
         if (auto valid = checkBenchmark(benchmark, *model.tokenizer, stop); !valid) {
             return fail(inFile(settings, fmt::format("benchmark {} ('{}')", number, benchmark.label), valid.error()));
         }
+    }
+    return {};
+}
+
+/// Benchmarks that have not begun would ask other methods than those that have.
+Result<void> requireSameMethods(const SuiteSettings& settings, const OpenedModel& model) {
+    NullObserver quiet;  // every comparison says what there is to warn of
+    for (const auto& [text, hash] : settings.methodHashes) {
+        const auto spec = rope::parseMethod(text);
+        if (!spec) return fail(spec.error());
+        const auto method = methodFor(*spec, model.config(), quiet);
+        if (!method) return fail(method.error());
+        if (auto same = requireSameMethod(settings.methodHashes, *spec, methodHash(*spec, *method)); !same) return same;
     }
     return {};
 }
@@ -227,7 +242,8 @@ Result<StudyOutcome> resumeSuite(std::int64_t runId, store::StoreWriter& store, 
     if (!stored) return fail(stored.error());
     const auto settings = suiteFromJson(*stored);
     if (!settings) return fail(settings.error());
-    auto model = modelOf(*settings, observer, stop, loaded);
+    auto model = modelOf(*settings, observer, stop, loaded,
+                         [&](const OpenedModel& opened) { return requireSameMethods(*settings, opened); });
     if (!model) return fail(model.error());
     if (auto same = requireSameModel(store.reader(), *run, *model, settings->compute.model, observer); !same)
         return fail(same.error());

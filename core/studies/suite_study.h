@@ -30,6 +30,7 @@ struct SuiteSettings {
     std::string file;  ///< that it was read from, for messages; not stored
     ComputeSettings compute;
     std::vector<std::string> methods;  ///< at least one; the first is what the others are compared with
+    MethodHashes methodHashes;         ///< resolved when the suite begins; every benchmark asks these
     std::vector<SuiteBenchmark> benchmarks;
     GuardrailSettings guardrail;
     std::uint64_t seed = 1;  ///< of the paired tests' and intervals' resamples
@@ -57,7 +58,7 @@ struct SuiteSettings {
 /// Is it one of a suite's benchmarks, which the suite itself takes up again?
 [[nodiscard]] bool isPartOfSuite(const store::RunRow& run);
 /// Goes on where a suite was stopped or killed: finished benchmarks are taken as they are, the one that was under way
-/// goes on behind its last finished prompt.
+/// goes on behind its last finished prompt. BadInput as resumeComparison, before any of them.
 [[nodiscard]] Result<StudyOutcome> resumeSuite(std::int64_t runId, store::StoreWriter& store,
                                                ProgressObserver& observer, std::stop_token stop,
                                                const LoadedModel* loaded = nullptr);

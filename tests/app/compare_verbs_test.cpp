@@ -99,6 +99,7 @@ TEST_F(CompareVerbs, AStoppedComparisonIsResumedByItsNumber) {
     const Finished stopped = program.finish();
     ASSERT_EQ(stopped.code, 130) << stopped.err;
     EXPECT_THAT(stopped.err, HasSubstr("lpes resume 1"));
+    EXPECT_THAT(stopped.out, HasSubstr(" of 200 items"));
     const Finished resumed = run({"resume", "1", "--db", database(), "--json"});
     ASSERT_EQ(resumed.code, 0) << resumed.err;
     EXPECT_EQ(resumed.json()["state"], "finished");

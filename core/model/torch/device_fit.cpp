@@ -23,7 +23,7 @@ std::string named(const Placement& placement) {
 /// The longest context that fits on every GPU beside its share of the weights.
 int contextOn(const ModelConfig& config, ComputeType type, const Placement& placement,
               std::span<const std::int64_t> freeBytes, const std::vector<at::Device>& devices,
-              const std::vector<std::int64_t>& layerBytes) {
+              const std::vector<std::int64_t>& layerBytes, const rope::MethodCost& cost) {
     int longest = config.contextLength;
     for (std::size_t gpu = 0; gpu < placement.size(); ++gpu) {
         int layers = 0;
@@ -36,7 +36,7 @@ int contextOn(const ModelConfig& config, ComputeType type, const Placement& plac
         if (layers == 0) continue;
         const bool hasHead = devices.back() == placement[gpu];
         const std::int64_t left = usableBytes(freeBytes[gpu]) - weights;
-        longest = std::min(longest, longestContext(config, type, left, layers, hasHead));
+        longest = std::min(longest, longestContext(config, type, left, layers, hasHead, cost));
     }
     return longest;
 }
@@ -54,23 +54,28 @@ Result<std::vector<Placement>> usablePlacements(const std::string& device) {
 }
 
 Result<LayerPlan> planLayers(const WeightSource& weights, ComputeType type, const Placement& placement,
-                             std::span<const std::int64_t> freeBytes) {
+                             std::span<const std::int64_t> freeBytes, const rope::MethodCost& cost) {
     const ModelConfig& config = weights.config();
     if (placement.front().is_cpu()) {
         return LayerPlan{std::vector(static_cast<std::size_t>(config.numLayers), at::Device(at::kCPU)),
                          sum(bytesByLayer(weights, type, false)), config.contextLength};
     }
     LayerPlan best;
+    int bestContext = 0;  // of the model as it is
     for (std::size_t gpus = 1; gpus <= placement.size(); ++gpus) {
         const Placement taken(placement.begin(), placement.begin() + static_cast<std::ptrdiff_t>(gpus));
         const std::vector<std::int64_t> bytes = bytesByLayer(weights, type, gpus > 1);
         auto devices = spreadLayers(taken, freeBytes.first(gpus), bytes);
         if (devices.empty()) continue;
-        const int context = contextOn(config, type, taken, freeBytes, devices, bytes);
-        if (best.devices.empty() || context > best.longestContext) best = {std::move(devices), sum(bytes), context};
-        if (best.longestContext == config.contextLength) break;
+        const int context = contextOn(config, type, taken, freeBytes, devices, bytes, {});
+        if (best.devices.empty() || context > bestContext) {
+            const int underMethod = contextOn(config, type, taken, freeBytes, devices, bytes, cost);
+            best = {std::move(devices), sum(bytes), underMethod};
+            bestContext = context;
+        }
+        if (bestContext == config.contextLength) break;
     }
-    if (best.longestContext > 0) return best;
+    if (bestContext > 0) return best;
     const std::int64_t needed = sum(bytesByLayer(weights, type, false)), free = sum(freeBytes);
     constexpr const char* kRemedy =
         "close other programs, share the layers over more GPUs (cuda:0+cuda:1), use the CPU, or load a smaller model";

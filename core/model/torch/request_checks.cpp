@@ -25,19 +25,22 @@ Result<void> checkLength(std::size_t tokens, const char* what, int contextLength
                             what, tokens, contextLength));
 }
 
-Result<void> checkMemoryFor(std::size_t tokens, bool cached, const ModelConfig& config, ComputeType type) {
+Result<void> checkMemoryFor(std::size_t tokens, bool cached, const PositionMethod& method, const ModelConfig& config,
+                            ComputeType type) {
     constexpr std::int64_t kSmallPass = std::int64_t{512} << 20;
     const auto count = static_cast<int>(tokens);
-    const std::int64_t cache = cached ? 0 : estimateKvCacheBytes(config, type, count);
-    const std::int64_t needed = estimateActivationBytes(config, type, count) - cache;
+    const rope::MethodCost cost = rope::methodCost(method);
+    const std::int64_t cache = cached ? 0 : estimateKvCacheBytes(config, type, count, cost);
+    const std::int64_t needed = estimateActivationBytes(config, type, count, cost) - cache;
     if (needed <= kSmallPass) return {};
     const auto available = availableMemory();
     if (!available || needed <= *available) return {};
     return fail(
         ErrorCode::OutOfMemory,
-        fmt::format("{} tokens need about {} MiB beside the weights and {} MiB are free; about {} tokens fit (no "
-                    "length is changed in silence)",
-                    tokens, needed >> 20, *available >> 20, longestContext(config, type, *available)));
+        fmt::format("{} tokens under the method '{}' need about {} MiB beside the weights and {} MiB are free; about "
+                    "{} tokens fit (no length is changed in silence)",
+                    tokens, method.text, needed >> 20, *available >> 20,
+                    longestContext(config, type, *available, cost)));
 }
 
 Result<void> checkGradientMemory(std::size_t tokens, const ModelConfig& config, ComputeType type) {

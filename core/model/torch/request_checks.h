@@ -14,9 +14,11 @@ namespace lpes::model {
 [[nodiscard]] Result<void> checkIds(std::span<const TokenId> ids, const char* what, const ModelConfig& config);
 [[nodiscard]] Result<void> checkLength(std::size_t tokens, const char* what, int contextLength);
 
-/// OutOfMemory, with the longest context that fits, when a pass of that many tokens (`cached`: which are all kept for
-/// generation) is estimated to need more memory than is free. Small passes are let through without looking.
-[[nodiscard]] Result<void> checkMemoryFor(std::size_t tokens, bool cached, const ModelConfig& config, ComputeType type);
+/// OutOfMemory, with the longest context that fits, when that many tokens under the method (`cached`: which are all
+/// kept for generation, in every cache that it has) are estimated to need more memory than is free. Small passes are
+/// let through without looking.
+[[nodiscard]] Result<void> checkMemoryFor(std::size_t tokens, bool cached, const PositionMethod& method,
+                                          const ModelConfig& config, ComputeType type);
 
 /// The same for scaleGradients, which keeps every layer's activations, and all scores where a window or a cap rules.
 [[nodiscard]] Result<void> checkGradientMemory(std::size_t tokens, const ModelConfig& config, ComputeType type);

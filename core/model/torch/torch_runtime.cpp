@@ -58,7 +58,8 @@ Result<ComputeType> computeTypeOn(const std::string& device, std::optional<Compu
     return asked.value_or(defaultTypeOn(*placements, discoverGpus().gpus, hasNativeBFloat16()));
 }
 
-Result<std::optional<DeviceFit>> fitOnDevice(const WeightSource& weights, const std::string& device, ComputeType type) {
+Result<std::optional<DeviceFit>> fitOnDevice(const WeightSource& weights, const std::string& device, ComputeType type,
+                                             const rope::MethodCost& cost) {
     const auto placements = usablePlacements(device);
     if (!placements) return fail(placements.error());
     DeviceFit fit;
@@ -68,13 +69,13 @@ Result<std::optional<DeviceFit>> fitOnDevice(const WeightSource& weights, const 
         const std::int64_t left = *available - estimateWeightBytes(weights.config(), type);
         fit.availableBytes = *available;
         fit.weightsFit = left > 0;
-        fit.longestContext = left > 0 ? longestContext(weights.config(), type, left) : 0;
+        fit.longestContext = left > 0 ? longestContext(weights.config(), type, left, cost) : 0;
         return std::optional(std::move(fit));
     }
     for (const Placement& placement : *placements) {
         const auto freeBytes = freeMemoryOf(placement);
         if (!freeBytes) return fail(freeBytes.error());
-        const auto plan = planLayers(weights, type, placement, *freeBytes);
+        const auto plan = planLayers(weights, type, placement, *freeBytes, cost);
         const bool first = &placement == &placements->front();
         // What does not fit is an answer here.
         fit.weightsFit = plan && (first || fit.weightsFit);

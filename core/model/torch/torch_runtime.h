@@ -28,12 +28,13 @@ struct DeviceFit {
     };
     std::int64_t availableBytes = 0;  ///< free on what one copy of the model may take
     bool weightsFit = false;
-    int longestContext = 0;   ///< that fits beside the weights; of replicas the shortest one
+    int longestContext = 0;   ///< that fits beside the weights under the method; of replicas the shortest one
     std::vector<Gpu> gpus{};  ///< empty on the CPU
 };
-/// Empty where the CPU's memory cannot be told. Errors as loadCausalLm's for the device.
+/// Under a position method of this cost. Empty where the CPU's memory cannot be told. Errors as loadCausalLm's for the
+/// device.
 [[nodiscard]] Result<std::optional<DeviceFit>> fitOnDevice(const WeightSource& weights, const std::string& device,
-                                                           ComputeType type);
+                                                           ComputeType type, const rope::MethodCost& cost = {});
 
 /// Devices that loadCausalLm takes on this machine, "cpu" first.
 [[nodiscard]] std::vector<std::string> availableDevices();

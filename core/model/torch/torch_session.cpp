@@ -21,9 +21,6 @@ namespace {
 /// Rows of logits that exist at one time.
 constexpr std::int64_t kHeadRows = 128;
 constexpr std::size_t kMinComparedRows = 3;
-/// Rows of all paths of a method that go through the layers together; more of them go one path after another. Paths
-/// share what is read of the weights, but not more memory than that.
-constexpr std::size_t kMostRowsTogether = 8192;
 
 tl::unexpected<Error> tooFewRows(int layer, std::size_t compared, std::size_t promptTokens) {
     return fail(ErrorCode::Usage,
@@ -49,9 +46,7 @@ Result<void> TorchSession::checkPass(const PositionMethod& method, std::size_t t
     if (auto r = rope::checkMethod(method, m_methodModel); !r) return r;
     // A GPU's memory is LibTorch's to count: what does not fit there is reported when it happens.
     if (!m_model->weights.devices.front().is_cpu()) return {};
-    const auto paths = static_cast<std::size_t>(rope::methodCost(method).passes);
-    return checkMemoryFor(std::min(tokensInAll * paths, std::max(tokensInAll, kMostRowsTogether)), cached, config(),
-                          m_model->type);
+    return checkMemoryFor(tokensInAll, cached, method, config(), m_model->type);
 }
 
 int TorchSession::contextLength(const PositionMethod& method) const {

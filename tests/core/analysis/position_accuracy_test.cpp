@@ -39,6 +39,26 @@ std::vector<ItemOutcome> outcomes(int count, double nll, int correct = 1) {
     return all;
 }
 
+TEST(SharedItems, AreThoseThatEverySideHasAtEveryPosition) {
+    auto one = outcomes(4, 1.0), other = outcomes(3, 2.0);
+    other.pop_back();  // item 2 lacks its last position
+    ItemOutcome tooLong = outcome("long", 0, false, 0.0);
+    tooLong.skippedTooLong = true;
+    one.push_back(tooLong);
+    other.push_back(tooLong);
+    std::vector<ItemOutcome>* const sides[] = {&one, &other};
+    keepSharedItems(sides, 3);
+    for (const std::vector<ItemOutcome>* side : sides) {
+        const AccuracyByPosition accuracy = accuracyByPosition(*side, kLabels);
+        EXPECT_EQ(accuracy.items, 2);
+        EXPECT_EQ(accuracy.positions[2].n, 2);
+        EXPECT_EQ(accuracy.skippedTooLong, 1);
+    }
+    other.clear();
+    keepSharedItems(sides, 3);
+    EXPECT_TRUE(one.empty()) << "nothing to set it beside";
+}
+
 TEST(MeanAccuracyInterval, ResamplesItemsAndNotTheirPositions) {
     // Every item is right at one position of three: of twelve equal scores resampling would make a point.
     const auto same = outcomes(12, 1.0, 1);

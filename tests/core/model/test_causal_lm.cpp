@@ -63,6 +63,32 @@ TEST(MemoryEstimates, FindTheLongestContextThatFits) {
     EXPECT_GT(*availableMemory(), 1 << 20);
 }
 
+TEST(MemoryEstimates, CountEveryCacheAndPassOfAMethod) {
+    ModelConfig config = smallModel();
+    config.contextLength = 8192;
+    const auto type = ComputeType::Float32;
+    rope::PositionMethod moice, buckets;
+    auto routers = std::make_shared<rope::MoiceRouters>();
+    routers->bases = {10000, 15000, 18000, 19000, 20000, 22500, 25000};
+    moice.moice = routers;
+    buckets.buckets = rope::AttentionBuckets{routers->bases, {}};
+    const rope::MethodCost experts = rope::methodCost(moice), paths = rope::methodCost(buckets);
+    const std::int64_t one = estimateKvCacheBytes(config, type, 4096);
+    EXPECT_EQ(estimateKvCacheBytes(config, type, 4096, experts), 4 * one) << "7 of the keys and 1 of the values";
+    EXPECT_EQ(estimateKvCacheBytes(config, type, 4096, paths), 7 * one);
+    const std::int64_t plain = estimateActivationBytes(config, type, 4096);
+    EXPECT_GE(estimateActivationBytes(config, type, 4096, experts), plain + 3 * one);
+    EXPECT_GT(estimateActivationBytes(config, type, 4096, paths), plain + 6 * one);
+    // Rows of passes that do not go together are not in memory together; their caches are.
+    const auto rows = [&](int tokens) {
+        return estimateActivationBytes(config, type, tokens, paths) - estimateKvCacheBytes(config, type, tokens, paths);
+    };
+    EXPECT_LT(rows(8192), 2 * rows(4096));
+    const std::int64_t bytes = estimateActivationBytes(config, type, 3000, paths);
+    EXPECT_EQ(longestContext(config, type, bytes, paths), 3000);
+    EXPECT_GT(longestContext(config, type, bytes), 3000);
+}
+
 TEST(MemoryEstimates, SaturateInsteadOfWrapping) {
     ModelConfig config;
     config.numLayers = 4096;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/model/torch/decoder_weights.h"
+#include "core/model/torch/request_checks.h"
 #include "tests/core/model_torch/session_helpers.h"
 
 namespace lpes::model {
@@ -82,6 +83,43 @@ TEST_F(Fit, TheTighterOfTwoGpusSetsTheContext) {
     EXPECT_THAT(shared->devices, ElementsAre(gpu(0), gpu(0), gpu(1), gpu(1)));
     EXPECT_NEAR(shared->longestContext, 700, 1);
     EXPECT_GT(longestContext(config(), kType, usableBytes(free) - bytesOf(0, 2, true), 2, false), 710);
+}
+
+TEST_F(Fit, CachesOfAMethodShortenTheContextAndMoveNoLayer) {
+    rope::MethodCost seven;
+    seven.keyCaches = seven.valueCaches = seven.passes = 7;
+    const std::vector<std::int64_t> free{freeFor(2000, 0, 4, false)};
+    const Placement one{gpu(0)};
+    const auto plain = planLayers(weights, kType, one, free), under = planLayers(weights, kType, one, free, seven);
+    ASSERT_TRUE(plain.has_value() && under.has_value());
+    EXPECT_EQ(under->devices, plain->devices);
+    EXPECT_GT(under->longestContext, 0);
+    EXPECT_LT(under->longestContext, plain->longestContext / 2);
+}
+
+TEST(MemoryChecks, CountEveryCacheOfTheMethod) {
+    const auto available = availableMemory();
+    ASSERT_TRUE(available.has_value());
+    constexpr int kTokens = 4096;
+    ModelConfig config;
+    config.numHeads = config.numKvHeads = 1;
+    config.headDim = 1024;
+    config.hiddenSize = config.intermediateSize = config.vocabSize = 8;
+    config.contextLength = kTokens;
+    // Layers until one cache takes a sixth of what is free.
+    config.numLayers = 1;
+    const std::int64_t layer = estimateKvCacheBytes(config, ComputeType::Float32, kTokens);
+    config.numLayers = std::max(1, static_cast<int>(*available / 6 / layer));
+    rope::PositionMethod buckets, once;
+    buckets.text = "attention-buckets";
+    buckets.buckets = rope::AttentionBuckets{std::vector<double>(12, 10000.0), {}};
+    EXPECT_TRUE(checkMemoryFor(kTokens, true, once, config, ComputeType::Float32).has_value());
+    const auto refused = checkMemoryFor(kTokens, true, buckets, config, ComputeType::Float32);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().code, ErrorCode::OutOfMemory);
+    EXPECT_THAT(refused.error().message, HasSubstr("4096 tokens under the method 'attention-buckets' need"));
+    EXPECT_TRUE(checkMemoryFor(kTokens, false, buckets, config, ComputeType::Float32).has_value())
+        << "a pass that keeps nothing has no cache";
 }
 
 TEST_F(Fit, WhatDoesNotFitIsRefusedWithTheNumbers) {

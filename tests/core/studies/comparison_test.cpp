@@ -4,6 +4,7 @@
 #include "core/analysis/statistics.h"
 #include "core/studies/method_bench.h"
 #include "core/studies/method_timing.h"
+#include "core/studies/plot_queries.h"
 #include "core/studies/studies.h"
 #include "tests/core/studies/studies_testing.h"
 
@@ -136,6 +137,97 @@ TEST(Comparison, AStoppedOneGoesOnToTheSameResult) {
     EXPECT_EQ(asSearch.error().code, ErrorCode::Usage);
 }
 
+TEST(Comparison, OneStoppedBetweenMethodsSetsTheSameItemsBesideEachOther) {
+    const StudyFolder folder;
+    auto store = openStore(folder / "lpes.db");
+    // One item of both methods, and a second one of the method whose turn it was.
+    StopAfter stopping(9);
+    const json result =
+        take(studies::runComparison(smallComparison(folder, {"baseline", "ntk:2"}), *store, stopping, stopping.token()))
+            .result;
+    EXPECT_EQ(result["state"], "stopped");
+    EXPECT_EQ(result["items"], 1);
+    EXPECT_EQ(result["items_planned"], 4);
+    for (const json& method : result["methods"]) {
+        EXPECT_EQ(method["items"], 1);
+        for (const json& position : method["positions"]) EXPECT_EQ(position["n"], 1);
+        EXPECT_TRUE(method["mean_answer_nll"].is_number());
+    }
+    EXPECT_NEAR(
+        result["methods"][1]["nll_difference"]["mean"].get<double>(),
+        result["methods"][1]["mean_answer_nll"].get<double>() - result["methods"][0]["mean_answer_nll"].get<double>(),
+        1e-9);
+}
+
+TEST(Comparison, OneStoppedBeforeItsFirstItemHasNoFigures) {
+    const StudyFolder folder;
+    auto store = openStore(folder / "lpes.db");
+    StopAfter stopping(3);
+    const auto stopped = take(
+        studies::runComparison(smallComparison(folder, {"baseline", "ntk:2"}), *store, stopping, stopping.token()));
+    EXPECT_EQ(stopped.result["items"], 0);
+    for (const json& method : stopped.result["methods"]) {
+        for (const char* key : {"mean_accuracy", "gap", "mean_answer_nll"}) EXPECT_EQ(method[key], nullptr) << key;
+        EXPECT_EQ(method["mean_accuracy_interval"]["low"], nullptr);
+        for (const json& position : method["positions"]) {
+            EXPECT_EQ(position["n"], 0);
+            for (const char* key : {"accuracy", "ci_low", "ci_high", "answer_nll"})
+                EXPECT_EQ(position[key], nullptr) << key;
+        }
+    }
+    for (const char* key : {"nll_difference", "score_difference"})
+        EXPECT_EQ(stopped.result["methods"][1][key]["mean"], nullptr) << key;
+    const auto run = take(store->reader().run(stopped.runId));
+    for (const char* kind : {"methods", "accuracy"}) {
+        const auto plot = studies::plotData(store->reader(), run, kind);
+        EXPECT_FALSE(plot.has_value()) << kind;
+    }
+}
+
+TEST(Comparison, OtherFilesBehindItsMethodsAreRefusedOnResuming) {
+    const StudyFolder folder;
+    const std::string profile = (folder / "profile.csv").string();
+    writeBytes(profile, "0,1\n1,1.5\n");
+    auto store = openStore(folder / "lpes.db");
+    const auto settings = smallComparison(folder, {"baseline", "lpes:" + profile});
+    StopAfter stopping(9);
+    const auto stopped = take(studies::runComparison(settings, *store, stopping, stopping.token()));
+    ASSERT_TRUE(stopped.stoppedEarly);
+    const json hash = stopped.result["methods"][1]["method_hash"];
+    EXPECT_EQ(hash.get<std::string>().size(), 64u);
+    EXPECT_EQ(stopped.result["methods"][0]["method_hash"], nullptr) << "its spelling says all";
+    EXPECT_EQ(stopped.result["settings"]["method_hashes"]["value"]["lpes:" + profile], hash);
+
+    NullObserver observer;
+    writeBytes(profile, "0,1\n1,1.25\n");
+    const auto refused = studies::resumeComparison(stopped.runId, *store, observer, {});
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().code, ErrorCode::BadInput);
+    EXPECT_THAT(refused.error().message, testing::AllOf(HasSubstr("profile.csv"), HasSubstr("restore it")));
+    EXPECT_EQ(take(store->reader().run(stopped.runId)).state, store::RunState::Stopped);
+
+    writeBytes(profile, "0,1.0\n1,1.50\n");
+    const auto resumed = take(studies::resumeComparison(stopped.runId, *store, observer, {}));
+    EXPECT_EQ(resumed.result["state"], "finished") << "the same values in other words";
+    EXPECT_EQ(resumed.result["methods"][1]["method_hash"], hash);
+}
+
+TEST(Comparison, OneOfAVersionWithoutHashesIsResumedAsItWas) {
+    const StudyFolder folder;
+    const std::string profile = (folder / "profile.csv").string();
+    writeBytes(profile, "0,1\n1,1.5\n");
+    auto settings = smallComparison(folder, {"baseline", "lpes:" + profile});
+    const auto back = take(studies::compareSettingsFromJson(studies::toJson(settings)));
+    EXPECT_TRUE(back.methodHashes.empty());
+    settings.methodHashes["lpes:" + profile] = "another";
+    const auto known = take(studies::compareSettingsFromJson(studies::toJson(settings)));
+    EXPECT_EQ(known.methodHashes, settings.methodHashes);
+    auto store = openStore(folder / "lpes.db");
+    NullObserver observer;
+    EXPECT_TRUE(studies::runComparison(back, *store, observer, {}).has_value());
+    EXPECT_FALSE(studies::runComparison(known, *store, observer, {}).has_value());
+}
+
 TEST(Comparison, TheShortestContextDecidesForAll) {
     TinyModelSpec spec;
     spec.contextLength = 120;
@@ -235,6 +327,19 @@ TEST(MethodBench, PutsItsRatiosToLpesBesideThePublishedOnes) {
     for (const int row : {0, 1, 3}) EXPECT_GT(result["rows"][row]["ratio_to_lpes"]["ratio"], 0.0) << row;
 }
 
+TEST(MethodBench, RatiosAreToTheSameLpesAtEveryLength) {
+    TinyModelSpec spec;
+    spec.contextLength = 30;
+    const StudyFolder folder(spec);
+    NullObserver observer;
+    const json result = take(studies::runBench(smallBench(folder, {"yarn:4", "uniform:1.3"}), observer, {}));
+    ASSERT_EQ(result["rows"].size(), 3u);
+    EXPECT_TRUE(result["rows"][0]["ratio_to_lpes"].is_object());
+    EXPECT_EQ(result["rows"][2]["length"], 40);
+    EXPECT_EQ(result["rows"][2]["ratio_to_lpes"], nullptr);
+    EXPECT_EQ(result["rows"][2]["prefill_ratio"]["ratio"], 1.0);
+}
+
 TEST(MethodBench, LeavesOutLengthsBeyondAMethodsContextAndSaysSo) {
     TinyModelSpec spec;
     spec.contextLength = 30;
@@ -246,6 +351,9 @@ TEST(MethodBench, LeavesOutLengthsBeyondAMethodsContextAndSaysSo) {
     EXPECT_EQ(result["skipped"][0]["method"], "baseline");
     EXPECT_EQ(result["skipped"][0]["length"], 40);
     EXPECT_EQ(result["skipped"][0]["context"], 30);
+    EXPECT_TRUE(result["rows"][1]["prefill_ratio"].is_object());
+    for (const char* key : {"prefill_ratio", "decode_ratio"})
+        EXPECT_EQ(result["rows"][2][key], nullptr) << "the first method was not timed at this length";
     auto long_ = smallBench(folder, {"baseline"});
     long_.lengths = {500};
     const auto refused = studies::runBench(long_, observer, {});

@@ -46,6 +46,26 @@ TEST(Evaluation, ReportsEveryPositionWithIntervalAndStoresEachItem) {
     EXPECT_EQ(store->reader().outcomes(variants->front().id, "eval")->size(), 15u);
 }
 
+TEST(Evaluation, OneStoppedBeforeItsFirstItemHasNoFigures) {
+    const StudyFolder folder;
+    auto store = openStore(folder / "lpes.db");
+    class StopAtFirst final : public ProgressObserver {
+      public:
+        void progressed(const Progress& progress) override {
+            if (progress.stage.starts_with("evaluating")) source.request_stop();
+        }
+        void warned(const std::string&) override {}
+        std::stop_source source;
+    } stopping;
+    const auto stopped =
+        take(studies::runEvaluation(smallEval(folder), *store, stopping, stopping.source.get_token())).result;
+    EXPECT_EQ(stopped["state"], "stopped");
+    EXPECT_EQ(stopped["items"], 0);
+    EXPECT_EQ(stopped["items_planned"], 5);
+    for (const char* key : {"mean_accuracy", "gap", "fitness"}) EXPECT_EQ(stopped[key], nullptr) << key;
+    EXPECT_EQ(stopped["positions"][0]["accuracy"], nullptr);
+}
+
 TEST(Evaluation, SaysWhatASearchByItsScoreWouldMaximise) {
     const StudyFolder folder;
     auto store = openStore(folder / "lpes.db");

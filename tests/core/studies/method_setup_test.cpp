@@ -85,6 +85,9 @@ TEST_F(MethodSetup, InspectShowsWhatIsNoTableOfLayers) {
     EXPECT_NEAR(buckets["bases"][1]["inv_freq"][1][7].get<double>(), std::pow(20000.0, -14.0 / 16.0), 1e-12);
     EXPECT_EQ(buckets["method_cost"]["passes"], 2);
     EXPECT_EQ(buckets["method_cost"]["key_caches"], 2);
+    const json own = take(inspected("baseline"));
+    EXPECT_EQ(buckets["memory"][0]["kv_cache_bytes"], 2 * own["memory"][0]["kv_cache_bytes"].get<std::int64_t>());
+    EXPECT_GT(buckets["memory"][0]["activation_bytes"], own["memory"][0]["activation_bytes"]);
     const json msPoe = take(inspected("ms-poe"));
     EXPECT_EQ(msPoe["head_ratios"]["ratios"], json({1.2, 1.4, 1.6, 1.8}));
     EXPECT_EQ(msPoe["head_ratios"]["last_layer"], 1);
@@ -194,6 +197,42 @@ TEST_F(MethodSetup, OnlyScalesAreStoredAsScales) {
     EXPECT_EQ(stored("yarn:4+uniform:2"), rope::LayerScales());
     EXPECT_EQ(stored("ms-poe"), rope::LayerScales());
     EXPECT_EQ(stored("attention-buckets"), rope::LayerScales());
+}
+
+TEST_F(MethodSetup, AHashIsOfWhatAMethodsFilesHold) {
+    const std::string one = "lpes:" + write("one.csv", "0,1\n1,1.5\n");
+    const std::string same = "lpes:" + write("same.csv", "0,1.0\n1,1.50\n");
+    const std::string other = "lpes:" + write("other.csv", "0,1.5\n1,1\n");
+    const auto hashOf = [&](const std::string& method) { return take(inspected(method))["method_hash"]; };
+    EXPECT_EQ(hashOf(one).get<std::string>().size(), 64u);
+    EXPECT_EQ(hashOf(same), hashOf(one));
+    EXPECT_NE(hashOf(other), hashOf(one));
+    EXPECT_NE(hashOf("longrope:" + write("factors.csv", "1,2,3,4,5,6,7,8\n")),
+              hashOf("longrope:" + write("others.csv", "1,2,3,4,5,6,7,9\n")));
+    for (const char* method : {"baseline", "uniform:1.5", "yarn:2", "attention-buckets"})
+        EXPECT_EQ(hashOf(method), nullptr) << method;
+    // Routers of other weights, bases or numbers of experts.
+    rope::MethodPart part;
+    part.kind = rope::MethodPart::Kind::Moice;
+    part.file = "router";
+    const rope::MethodSpec spec{{part}, "moice:router"};
+    rope::MoiceRouters routers{{10000.0, 20000.0}, 2, 1, {{{1, 2}, {3, 4}, {5, 6}}}, {}};
+    std::vector<std::string> hashes;
+    const auto add = [&] {
+        rope::PositionMethod method;
+        method.moice = std::make_shared<rope::MoiceRouters>(routers);
+        hashes.push_back(studies::methodHash(spec, method));
+    };
+    add();
+    add();
+    routers.layers[0].w2[1] = 7;
+    add();
+    routers.bases[1] = 30000.0;
+    add();
+    routers.topK = 2;
+    add();
+    EXPECT_EQ(hashes[0], hashes[1]);
+    for (std::size_t i = 2; i < hashes.size(); ++i) EXPECT_NE(hashes[i], hashes[i - 1]) << i;
 }
 
 TEST_F(MethodSetup, EveryMethodIsEvaluatedUnderItsName) {

@@ -394,6 +394,30 @@ TEST_F(SuiteTest, FinishedBenchmarksAreTakenAsTheyAreOnResuming) {
         observer.stages, [](const std::string& stage) { return stage.find("1 of 3") != std::string::npos; }));
 }
 
+TEST_F(SuiteTest, OtherFilesBehindItsMethodsAreRefusedOnResuming) {
+    json suite = plain();
+    suite["methods"] = {"baseline", "lpes:own.csv"};
+    writeBytes(folder / "own.csv", "0,1\n1,1.5\n");
+    const auto settings = take(read(suite));
+    EXPECT_TRUE(settings.methodHashes.empty());
+    StopAfter stopping(3);
+    const auto stopped = take(studies::runSuite(settings, *store, stopping, stopping.token()));
+    ASSERT_TRUE(stopped.stoppedEarly);
+    EXPECT_EQ(take(studies::suiteFromJson(stopped.result["settings"])).methodHashes.size(), 1u);
+    writeBytes(folder / "own.csv", "0,1\n1,1.25\n");
+    const auto changed = studies::resumeSuite(stopped.runId, *store, observer, {});
+    ASSERT_FALSE(changed);
+    EXPECT_EQ(changed.error().code, ErrorCode::BadInput);
+    EXPECT_THAT(changed.error().message, HasSubstr("own.csv"));
+    EXPECT_EQ(take(store->reader().run(stopped.runId)).state, store::RunState::Stopped);
+    writeBytes(folder / "own.csv", "0,1\n1,1.5\n");
+    const auto resumed = take(studies::resumeSuite(stopped.runId, *store, observer, {}));
+    EXPECT_EQ(resumed.result["state"], "finished");
+    EXPECT_TRUE(resumed.result["benchmarks"][2]["methods"][1]["method_hash"].is_string());
+    suite["method_hashes"] = json::object();
+    refused(suite, {"suite.json", "'method_hashes'"});
+}
+
 TEST_F(SuiteTest, AnotherModelIsRefusedOnResuming) {
     const auto settings = take(read(plain()));
     StopAfter stopping(3);
