@@ -170,7 +170,7 @@ Result<void> requireSameMethods(const SuiteSettings& settings, const OpenedModel
     for (const auto& [text, hash] : settings.methodHashes) {
         const auto spec = rope::parseMethod(text);
         if (!spec) return fail(spec.error());
-        const auto method = methodFor(*spec, model.config(), quiet);
+        const auto method = methodFor(*spec, *model.weights, quiet);
         if (!method) return fail(method.error());
         if (auto same = requireSameMethod(settings.methodHashes, *spec, methodHash(*spec, *method)); !same) return same;
     }
