@@ -60,6 +60,13 @@ function(lpes_test name)
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "QT_QPA_PLATFORM=offscreen;LC_ALL=C.UTF-8")
 endfunction()
 
+# lpes_compile_alone(<file>…): sources of this folder that unity builds (presets ci and release) do not merge with others.
+# For names in an unnamed namespace that several files of one target have, and for macros that steer what headers mean.
+# Judge by the whole target, not by today's unit: a file more in the list moves the others to other units.
+function(lpes_compile_alone)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 # lpes_embed(<target> <symbol> <file>): compiles a text resource into <target> as
 #   namespace lpes::resources { extern const std::string_view <symbol>; }
 # The command line has no Qt, so Qt's resource system is not an option for what core needs.
