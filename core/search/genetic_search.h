@@ -92,6 +92,12 @@ class Fitness {
         static_cast<void>(candidate), static_cast<void>(count), static_cast<void>(worker), static_cast<void>(stop);
         return fail(ErrorCode::Unsupported, "this fitness has no items to race over");
     }
+    /// As isStored, of evaluateFirst: a race that an earlier part of the run decided is decided again after the time
+    /// limit too.
+    [[nodiscard]] virtual bool isStoredFirst(const Candidate& candidate, int count) const {
+        static_cast<void>(count);
+        return isStored(candidate);
+    }
     /// The slope of the loss, as the request says; called like `evaluate`, and must depend on the request alone. Only
     /// searches that descend ask for it. An Error, or a number that is not finite, leaves the descent where it is for
     /// this step and counts as a failure.
@@ -175,8 +181,9 @@ inline constexpr int kMostWorkers = 1024;
 ///   failed candidates count towards maxConsecutiveFailures alike.
 ///
 /// Only the time limit and a stop depend on time. After the time limit no further candidate is handed out (isStored
-/// excepted); what is finished of the incomplete generation counts for bestDistinct. `elapsedBefore`: seconds that
-/// earlier parts of this run took. On stop the outcome holds what is finished and end == Stopped; that is no error.
+/// excepted), nor looked at (isStoredFirst excepted); what is finished of the incomplete generation counts for
+/// bestDistinct. `elapsedBefore`: seconds that earlier parts of this run took. On stop the outcome holds what is
+/// finished and end == Stopped; that is no error.
 ///
 /// Errors: Usage for settings or `workers` (1 … kMostWorkers) out of range; the observer's own; Database errors of the
 /// fitness. Blocks until every worker has ended; thread-safe (no shared state).

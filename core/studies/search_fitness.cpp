@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
 
 #include "core/base/random.h"
 #include "core/studies/slope_evaluator.h"
@@ -137,6 +138,10 @@ Result<search::Evaluation> SearchFitness::evaluateAll(const search::Candidate& c
 Result<search::Evaluation> SearchFitness::evaluateFirst(const search::Candidate& candidate, int count, int,
                                                         std::stop_token stop) {
     Teller teller(*this, candidate);
+    // Where its look failed in an earlier sitting it fails again, so that the race has the same runners.
+    const auto failed = m_before.failed.find({candidate.generation, candidate.index});
+    if (failed != m_before.failed.end() && !wasAskedFirst(candidate, count))
+        return fail(ErrorCode::Failed, failed->second);
     auto reading = shortContexts(candidate, teller, stop);
     if (!reading) return fail(reading.error());
     if (reading->violation > 0.0) {
@@ -149,6 +154,26 @@ Result<search::Evaluation> SearchFitness::evaluateFirst(const search::Candidate&
 bool SearchFitness::isStored(const search::Candidate& candidate) const {
     const std::pair place(candidate.generation, candidate.index);
     return m_before.evaluated.contains(place) || m_before.failed.contains(place);
+}
+
+bool SearchFitness::isStoredFirst(const search::Candidate& candidate, int count) const {
+    return isStored(candidate) || wasAskedFirst(candidate, count);
+}
+
+bool SearchFitness::wasAskedFirst(const search::Candidate& candidate, int count) const {
+    const auto variant = m_before.variants.find(candidate.scales);
+    if (variant == m_before.variants.end()) return false;
+    const auto rows = m_context.store.reader().outcomes(variant->second, "search");
+    if (!rows) return false;
+    std::set<std::pair<std::string, int>> asked;
+    for (const store::OutcomeRow& row : *rows) asked.emplace(row.itemId, row.position);
+    const auto chunks = std::span(m_searchPlan.chunks()).first(m_searchPlan.chunksOf(count));
+    return std::ranges::all_of(chunks, [&](const std::vector<std::size_t>& chunk) {
+        return std::ranges::all_of(chunk, [&](std::size_t index) {
+            const PromptPlan::Entry& entry = m_searchPlan.entries()[index];
+            return asked.contains({entry.itemId, entry.position});
+        });
+    });
 }
 
 std::vector<std::size_t> SearchFitness::entriesOf(const search::SlopeRequest& request) const {

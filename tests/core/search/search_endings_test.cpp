@@ -231,6 +231,29 @@ TEST(SearchEndings, TimeLimitKeepsWhatIsFinished) {
     EXPECT_EQ(bestDistinct(during, 2).size(), 2u);
 }
 
+TEST(SearchEndings, AfterTheTimeLimitNobodyIsLookedAtAnew) {
+    class OneStored : public FunctionFitness {
+      public:
+        int items() const override { return 16; }
+        bool isStoredFirst(const Candidate& candidate, int) const override { return candidate.index == 0; }
+        Result<Evaluation> evaluateFirst(const Candidate& candidate, int count, int, std::stop_token) override {
+            looked.push_back(candidate.index);
+            Evaluation evaluation;
+            evaluation.byItem.assign(static_cast<std::size_t>(count), distanceFitness(candidate.scales));
+            return evaluation;
+        }
+        std::vector<int> looked;
+    } fitness;
+    SearchSettings settings = smallSettings();
+    settings.racing = 0.05;
+    settings.timeLimitSeconds = 100.0;
+    const SearchOutcome outcome = runOk(settings, 12, fitness, 1, 100.0);
+    EXPECT_EQ(outcome.end, EndReason::TimeLimit);
+    EXPECT_EQ(fitness.looked, std::vector<int>{0});
+    EXPECT_EQ(outcome.givenUp, 0) << "a look that the limit cut short decides nothing";
+    EXPECT_TRUE(fitness.calls.empty());
+}
+
 TEST(SearchEndings, StopReturnsWhatIsFinished) {
     std::stop_source stop;
     FunctionFitness fitness([&](const Candidate& c, std::stop_token token) -> Result<Evaluation> {
