@@ -29,6 +29,10 @@ void addGeneticOptions(SettingFlags& flags, search::SearchSettings& search) {
         toOptionalNumber<std::int64_t>(search.maxEvals, 1));
     add("--time-limit", "SECONDS", "Working time at most, over all sittings of the run; auto: no limit [auto]",
         toOptionalNumber<double>(search.timeLimitSeconds, 0.0));
+    add("--target", "X",
+        "Fitness on the search items at which the search ends, once the best of a whole generation has it; auto: none "
+        "[auto]",
+        toOptionalNumber<double>(search.target));
     add("--patience", "N",
         "Generations without a gain above --min-delta after which the search ends; auto: no limit [auto]",
         toOptionalNumber<int>(search.patience, 1));

@@ -86,6 +86,7 @@ void SearchController::setStudy(const studies::SearchRunSettings& study) {
     form.guardrailLimit = numberText(study.guardrailLimit);
     form.objectives = QString::fromStdString(search::objectivesText(study.search.objectives));
     form.racing = numberText(study.search.racing);
+    form.target = numberText(study.search.target);
     m_panel.setForm(form);
 }
 
@@ -121,6 +122,7 @@ studies::SearchRunSettings SearchController::settingsOf(const SearchForm& form) 
     set("guardrail_limit", settings.guardrailLimit, rules.guardrailLimit);
     set("objectives", settings.search.objectives, rules.objectives);
     set("racing", settings.search.racing, rules.racing);
+    set("target", settings.search.target, rules.target);
     const widgets::CurveDraft& draft = m_document.draft();
     set("scale_min", settings.search.constraints.scaleMin, draft.constraints.scaleMin);
     set("scale_max", settings.search.constraints.scaleMax, draft.constraints.scaleMax);

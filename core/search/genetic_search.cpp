@@ -285,6 +285,7 @@ class Search {
         } else {
             ++m_withoutGain;
         }
+        if (m_settings.target && m_history.back().best >= *m_settings.target) return EndReason::Target;
         // An exhaustive search has as many generations as its curves fill.
         const bool counted = m_settings.optimizer != OptimizerKind::Exhaustive;
         if (counted && generation == m_settings.maxGenerations) return EndReason::Generations;

@@ -132,7 +132,7 @@ class SearchObserver {
     virtual Result<void> generationFinished(const GenerationRecord& record) = 0;
 };
 
-enum class EndReason { Generations, Evaluations, TimeLimit, Patience, Failures, Stopped, Exhausted };
+enum class EndReason { Generations, Evaluations, TimeLimit, Target, Patience, Failures, Stopped, Exhausted };
 [[nodiscard]] std::string endReasonName(EndReason reason);  ///< "generations", "max_evals", …
 
 struct SearchOutcome {
@@ -167,9 +167,10 @@ inline constexpr int kMostWorkers = 1024;
 /// - Workers take candidates in order of index. maxEvals and maxConsecutiveFailures act on the candidates in order of
 ///   (generation, index), whatever the order of completion: beyond the budget nothing is evaluated, and beyond the last
 ///   of so many failures in a row nothing counts (duplicates count neither way).
+/// - The target is met when a complete generation's best fitness is no less.
 /// - Patience counts generations whose best does not exceed the best at the last reset by more than minDelta;
 ///   generation 0 sets the first reference. After a complete generation the reasons to end are tried in the order
-///   Generations, Patience, Evaluations.
+///   Target, Generations, Patience, Evaluations.
 /// - Resuming is running again with the same settings and a fitness that serves the stored evaluations.
 ///
 /// - With several objectives the better half is chosen by NSGA-II: fronts, then crowding; a candidate that shares its

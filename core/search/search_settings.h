@@ -57,6 +57,7 @@ struct SearchSettings {
     int maxGenerations = 12;                 ///< bred generations, ≥ 0
     std::optional<std::int64_t> maxEvals;    ///< distinct candidates evaluated, failures included
     std::optional<double> timeLimitSeconds;  ///< working time, earlier parts of a resumed run counted in
+    std::optional<double> target;            ///< best fitness at which the search ends
     std::optional<int> patience;             ///< generations without a gain above minDelta before the search ends
     double minDelta = 0.0;
     /// A gain has to exceed its own noise as well: the standard error of the mean difference over the search items

@@ -29,6 +29,10 @@ class Checker {
             m_result = fail(ErrorCode::Usage, fmt::format("{} is {}; it must be above {}", option, value, bound));
         }
     }
+    void finite(const char* option, double value) {
+        if (m_result && !std::isfinite(value))
+            m_result = fail(ErrorCode::Usage, fmt::format("{} is {}; it must be a number", option, value));
+    }
     void atLeast(const char* option, double value, double low) {
         if (m_result && !(std::isfinite(value) && value >= low)) {
             m_result = fail(ErrorCode::Usage, fmt::format("{} is {}; it must be {} or more", option, value, low));
@@ -64,6 +68,7 @@ Result<void> checkObjectives(const SearchSettings& settings) {
         return refuse("--optimizer " + optimizerName(settings.optimizer), "only the genetic search ranks by a front");
     }
     if (settings.racing) return refuse("--racing", "a race is run over the items of one fitness");
+    if (settings.target) return refuse("--target", "it is a value of one fitness");
     if (settings.gradient.refined > 0) return refuse("--refine", "a descent follows one likelihood");
     if (settings.aboveNoise) return refuse("--min-delta noise", "patience then counts hypervolume, which has no items");
     return {};
@@ -80,6 +85,7 @@ Result<void> checkSettings(const SearchSettings& settings, int numLayers) {
     check.range("--max-generations", settings.maxGenerations, 0, kMaxGenerations);
     if (settings.maxEvals) check.atLeast("--max-evals", static_cast<double>(*settings.maxEvals), 1);
     if (settings.timeLimitSeconds) check.above("--time-limit", *settings.timeLimitSeconds, 0);
+    if (settings.target) check.finite("--target", *settings.target);
     if (settings.patience) check.atLeast("--patience", *settings.patience, 1);
     check.atLeast("--min-delta", settings.minDelta, 0);
     if (!free) {

@@ -27,6 +27,7 @@ json searchJson(const search::SearchSettings& settings) {
             {"max_generations", settings.maxGenerations},
             {"max_evals", optionalJson(settings.maxEvals)},
             {"time_limit", optionalJson(settings.timeLimitSeconds)},
+            {"target", optionalJson(settings.target)},
             {"patience", optionalJson(settings.patience)},
             {"min_delta", settings.minDelta},
             {"above_noise", settings.aboveNoise},
@@ -71,6 +72,7 @@ void readSettings(JsonFields& fields, SearchRunSettings& settings, SpelledSettin
     fields.read("max_generations", search.maxGenerations);
     fields.read("max_evals", search.maxEvals);
     fields.read("time_limit", search.timeLimitSeconds);
+    fields.read("target", search.target);
     fields.read("patience", search.patience);
     fields.read("min_delta", search.minDelta);
     fields.read("above_noise", search.aboveNoise);

@@ -43,6 +43,9 @@ TEST_F(FrontVerbs, WhatDoesNotGoWithObjectivesIsRefusedByName) {
     const Finished racing = run(search({"--objectives", "middle,ends", "--racing", "0.05"}));
     EXPECT_EQ(racing.code, 2);
     EXPECT_THAT(racing.err, AllOf(HasSubstr("--racing"), HasSubstr("--objectives")));
+    const Finished target = run(search({"--objectives", "middle,ends", "--target", "-1"}));
+    EXPECT_EQ(target.code, 2);
+    EXPECT_THAT(target.err, AllOf(HasSubstr("--target"), HasSubstr("--objectives")));
     const Finished one = run(search({"--objectives", "middle"}));
     EXPECT_EQ(one.code, 2);
     EXPECT_THAT(one.err, HasSubstr("fewer than two"));

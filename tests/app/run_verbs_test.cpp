@@ -134,6 +134,14 @@ TEST_F(RunVerbs, LayersThatAreNotReusedLeadToTheSameHistory) {
     EXPECT_THAT(wrong.err, HasSubstr("--reuse-layers 'maybe'"));
 }
 
+TEST_F(RunVerbs, ASearchEndsWhenItsTargetIsReached) {
+    const json result = run(search({"--target", "-100"})).json();
+    ASSERT_TRUE(result.is_object());
+    EXPECT_EQ(result["end_reason"], "target");
+    EXPECT_EQ(result["history"].size(), 1u);
+    EXPECT_EQ(result["settings"]["target"]["value"], -100.0);
+}
+
 TEST_F(RunVerbs, UnwritableProfileIsToldBeforeTheSearch) {
     const Finished done = run(search({"--out", "/nonexistent/best.json"}));
     EXPECT_EQ(done.code, 1);

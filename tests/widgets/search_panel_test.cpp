@@ -276,7 +276,8 @@ TEST(SearchPanel, SettingsCannotBeEditedWhileASearchIsUnderWay) {
             QTest::keyClick(box, Qt::Key_Up);
             QTest::keyClicks(box, QStringLiteral("9"));
         }
-        for (const char* name : {"Run on", "Seed", "Time limit in minutes", "Guardrail limit in percent", "Racing"}) {
+        for (const char* name :
+             {"Run on", "Seed", "Time limit in minutes", "Guardrail limit in percent", "Racing", "Target fitness"}) {
             QTest::keyClicks(named<QLineEdit>(panel, QString::fromLatin1(name)), QStringLiteral("9"));
         }
         for (const char* name : {"Device", "Optimizer", "Objectives"}) {

@@ -57,6 +57,40 @@ TEST(SearchEndings, PatienceIsResetByAGainAboveMinDeltaAndByCreepingToo) {
     EXPECT_EQ(runOk(settings, 12, creeping).history.size(), 2u);
 }
 
+TEST(SearchEndings, TheTargetEndsItAtTheGenerationThatReachesIt) {
+    SearchSettings settings = smallSettings();
+    const auto climbing = [](const Candidate& c, std::stop_token) {
+        return FunctionFitness::value(0.5 * c.generation);
+    };
+    for (const int workers : {1, 3}) {
+        for (const double target : {0.9, 1.0}) {
+            settings.target = target;
+            FunctionFitness fitness(climbing);
+            const SearchOutcome outcome = runOk(settings, 12, fitness, workers);
+            EXPECT_EQ(outcome.end, EndReason::Target);
+            EXPECT_EQ(outcome.history.size(), 3u);
+            EXPECT_EQ(outcome.evaluations, outcome.history.back().evaluations) << "the generation is whole";
+        }
+    }
+    settings.target = 0.5 * settings.maxGenerations;
+    FunctionFitness last(climbing), never(climbing);
+    EXPECT_EQ(runOk(settings, 12, last).end, EndReason::Target) << "the last generation reached it";
+    settings.target = 100.0;
+    EXPECT_EQ(runOk(settings, 12, never).end, EndReason::Generations);
+}
+
+TEST(SearchEndings, FailedCandidatesReachNoTarget) {
+    SearchSettings settings = smallSettings();
+    settings.target = -1.0;  // below the zero that failed ones have
+    settings.maxGenerations = 1;
+    settings.maxConsecutiveFailures = 1000;
+    FunctionFitness fitness([](const Candidate&, std::stop_token) { return fail(ErrorCode::Failed, "no"); });
+    RecordingObserver observer;
+    const auto outcome = runGeneticSearch(settings, 12, 1, fitness, observer, 0.0, {});
+    ASSERT_TRUE(outcome);
+    EXPECT_EQ(outcome->end, EndReason::Generations);
+}
+
 TEST(SearchEndings, GenerationsCountTheBredOnes) {
     SearchSettings settings = smallSettings();
     settings.maxGenerations = 0;

@@ -32,6 +32,7 @@ TEST(CheckSettings, NamesTheOptionAndItsValue) {
         {"--max-evals is 0", [](auto& s) { s.maxEvals = 0; }},
         {"--time-limit is 0", [](auto& s) { s.timeLimitSeconds = 0; }},
         {"--time-limit is nan", [](auto& s) { s.timeLimitSeconds = std::nan(""); }},
+        {"--target is nan", [](auto& s) { s.target = std::nan(""); }},
         {"--patience is 0", [](auto& s) { s.patience = 0; }},
         {"--min-delta is -0.5", [](auto& s) { s.minDelta = -0.5; }},
         {"--points is 1", [](auto& s) { s.points = 1; }},
