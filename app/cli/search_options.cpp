@@ -38,7 +38,7 @@ void addGeneticOptions(SettingFlags& flags, search::SearchSettings& search) {
         toOptionalNumber<int>(search.patience, 1));
     add("--min-delta", "X",
         "Smallest gain in fitness that counts for --patience; noise: what exceeds its own standard error over the "
-        "search items [0]",
+        "search items, not with --gap-penalty [0]",
         [&search](const std::string& name, const std::string& text) -> Result<void> {
             search.aboveNoise = text == "noise";
             search.minDelta = 0.0;
@@ -52,7 +52,7 @@ void addGeneticOptions(SettingFlags& flags, search::SearchSettings& search) {
         toNumber<double>(search.maxDy, 0.0, 100.0));
     add("--racing", "ALPHA",
         "Gives a candidate up after a quarter or half of the search items when it lies behind the last that would be "
-        "kept, wrongly with this probability at most; auto: never [auto]",
+        "kept, wrongly with this probability at most; not with --gap-penalty; auto: never [auto]",
         toOptionalNumber<double>(search.racing, 0.0));
     add("--optimizer", "NAME",
         "Where candidates come from: genetic; random, curves of the first generation alone; cma-es over the control "
@@ -164,7 +164,10 @@ void addSearchOptions(SettingFlags& flags, studies::SearchRunSettings& settings)
             return {};
         });
     addObjectivesOption(flags, settings.search);
-    add("--gap-penalty", "B", "Fitness loses B times the difference of the best and the worst position [0]",
+    add("--gap-penalty", "B",
+        "Fitness loses B times the difference of the best and the worst position; not with --racing or --min-delta "
+        "noise "
+        "[0]",
         toNumber<double>(settings.gapPenalty, 0.0));
     add("--guardrail-limit", "PERCENT",
         "A candidate that worsens short-context perplexity by more than this loses to every one that does not, and is "

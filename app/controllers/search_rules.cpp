@@ -37,12 +37,14 @@ QString whyNoLimit(const SearchForm& form, const studies::SearchRunSettings& stu
     return whyNot(studies::checkCounts(asked));
 }
 
-QString whyNoRace(const SearchForm& form) {
+QString whyNoRace(const SearchForm& form, const studies::SearchRunSettings& study) {
     const auto racing = optionalNumber(kRacing, form.racing);
     if (!racing) return whyNot(racing);
-    search::SearchSettings asked;
-    asked.racing = *racing;
-    return whyNot(search::checkSettings(asked, kAnyLayers));
+    studies::SearchRunSettings asked;
+    asked.gapPenalty = study.gapPenalty;
+    asked.search.racing = *racing;
+    const QString why = whyNot(search::checkSettings(asked.search, kAnyLayers));
+    return why.isEmpty() ? whyNot(studies::checkCounts(asked)) : why;
 }
 
 Result<std::optional<double>> targetOf(const SearchForm& form) {
@@ -58,7 +60,8 @@ QString whyNoObjectives(const SearchForm& form, const studies::SearchRunSettings
     asked.search.aboveNoise = study.search.aboveNoise;
     asked.search.gradient.refined = form.refined;
     asked.search.optimizer = search::parseOptimizer(form.optimizer.toStdString()).value_or(study.search.optimizer);
-    if (whyNoRace(form).isEmpty()) asked.search.racing = optionalNumber(kRacing, form.racing).value_or(std::nullopt);
+    if (whyNoRace(form, study).isEmpty())
+        asked.search.racing = optionalNumber(kRacing, form.racing).value_or(std::nullopt);
     asked.search.target = targetOf(form).value_or(std::nullopt);
     const QString why = whyNot(search::checkSettings(asked.search, kAnyLayers));
     return why.isEmpty() ? whyNot(studies::checkCounts(asked)) : why;
@@ -114,7 +117,7 @@ QString whyRefused(SearchText text, const SearchForm& form, const studies::Searc
         case SearchText::Racing:
             break;
     }
-    return whyNoRace(form);
+    return whyNoRace(form, study);
 }
 
 }  // namespace lpes::app

@@ -42,7 +42,7 @@ struct SearchOutline {
     SearchPlan plan;
 };
 
-/// Usage for a number that makes no sense, before anything is loaded.
+/// Usage for a number that makes no sense and for settings that do not go together, before anything is loaded.
 [[nodiscard]] Result<void> checkCounts(const SearchRunSettings& settings);
 
 /// Items that a generated data set must have for these settings.

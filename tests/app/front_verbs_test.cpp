@@ -54,5 +54,14 @@ TEST_F(FrontVerbs, WhatDoesNotGoWithObjectivesIsRefusedByName) {
     EXPECT_THAT(none.err, HasSubstr("--guardrail-limit"));
 }
 
+TEST_F(FrontVerbs, WhatTestsItemsDoesNotGoWithAPenaltyOnTheGap) {
+    for (const auto& [option, value] : {std::pair("--racing", "0.05"), std::pair("--min-delta", "noise")}) {
+        const Finished done = run({"search", "--model", "/nonexistent/model", "--task", "kv", option, value,
+                                   "--gap-penalty", "0.5", "--dry-run"});
+        EXPECT_EQ(done.code, 2) << done.err;
+        EXPECT_THAT(done.err, AllOf(HasSubstr(option), HasSubstr("--gap-penalty")));
+    }
+}
+
 }  // namespace
 }  // namespace lpes::test

@@ -352,8 +352,9 @@ TEST(SearchPanel, InALowDockTheFormScrollsAndTheButtonsStay) {
         SearchPanel panel;
         lpes::test::showActive(panel, {280, height});
         const auto* area = panel.findChild<QScrollArea*>();
+        auto* last = named<QLineEdit>(panel, QStringLiteral("Target fitness"));
         more(panel)->click();
-        EXPECT_TRUE(lpes::test::waitFor([&] { return isWhollySeen(*racing(panel)); })) << "asked for and shown";
+        EXPECT_TRUE(lpes::test::waitFor([&] { return isWhollySeen(*last); })) << "asked for and shown";
         for (const SearchCommand command : kCommands) EXPECT_TRUE(isWhollySeen(*button(panel, command)));
         area->verticalScrollBar()->setValue(0);
         EXPECT_TRUE(isWhollySeen(*named<QComboBox>(panel, QStringLiteral("Task"))));

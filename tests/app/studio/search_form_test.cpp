@@ -114,6 +114,14 @@ TEST(SearchRules, RefuseWhatDoesNotGoWithObjectivesAtTheObjectives) {
                 HasSubstr("--guardrail 0 leaves no short text"));
 }
 
+TEST(SearchRules, RefuseARaceWhereTheStudyPenalisesTheGap) {
+    studies::SearchRunSettings study;
+    study.gapPenalty = 0.5;
+    const SearchForm form = formWith(SearchText::Racing, "0.05");
+    EXPECT_THAT(why(SearchText::Racing, form, study), HasSubstr("--racing does not go with --gap-penalty"));
+    EXPECT_THAT(why(SearchText::Racing, formWith(SearchText::Racing, ""), study), IsEmpty());
+}
+
 class SearchFormWindow : public StudioTest {
   protected:
     [[nodiscard]] widgets::SearchPanel& panel() { return window->searchPanel(); }
@@ -198,7 +206,7 @@ TEST_F(SearchFormWindow, FitsTheWindowAtEverySizeThatLayoutsMustHoldIn) {
     openReady();
     const auto seen = [](const QWidget& widget) { return widget.visibleRegion().boundingRect() == widget.rect(); };
     auto* more = named<QToolButton>(panel(), QStringLiteral("More settings"));
-    auto* racing = named<QLineEdit>(panel(), QStringLiteral("Racing"));
+    auto* last = named<QLineEdit>(panel(), QStringLiteral("Target fitness"));
     for (const QSize& size : {QSize(1440, 900), QSize(1280, 720)}) {
         SCOPED_TRACE(size.height());
         if (more->isChecked()) more->click();
@@ -213,7 +221,7 @@ TEST_F(SearchFormWindow, FitsTheWindowAtEverySizeThatLayoutsMustHoldIn) {
         })) << "the docks have found their sizes";
         EXPECT_LE(window->minimumSizeHint().height(), size.height());
         more->click();
-        EXPECT_TRUE(waitFor([&] { return seen(*racing); })) << "the form scrolls down to what was asked for";
+        EXPECT_TRUE(waitFor([&] { return seen(*last); })) << "the form scrolls down to what was asked for";
         EXPECT_TRUE(seen(*named<QPushButton>(panel(), QStringLiteral("Start the search"))));
         EXPECT_TRUE(seen(*named<QPushButton>(panel(), QStringLiteral("Stop the search"))));
     }
