@@ -184,6 +184,7 @@ Result<void> RunProgress::chunkDone(std::int64_t computed, std::int64_t reused) 
 void RunProgress::addSkipped(std::int64_t prompts) {
     const std::lock_guard lock(m_mutex);
     m_done += prompts;
+    m_skipped += prompts;
     tell();
 }
 
@@ -210,6 +211,11 @@ double RunProgress::elapsedSeconds() const {
 std::int64_t RunProgress::promptsDone() const {
     const std::lock_guard lock(m_mutex);
     return m_done;
+}
+
+std::int64_t RunProgress::promptsAsked() const {
+    const std::lock_guard lock(m_mutex);
+    return m_done - m_skipped;
 }
 
 std::int64_t RunProgress::promptsComputed() const {

@@ -100,11 +100,12 @@ class RunProgress final : public ChunkObserver {
     Result<void> chunkDone(std::int64_t computed, std::int64_t reused) override;
     /// Something that the user should read and that does not end the run.
     void warn(const std::string& message) { m_observer.warned(message); }
-    /// Prompts that turned out not to be needed (duplicates, failures).
+    /// Prompts of the total that are not asked after all: they count as done, never as asked.
     void addSkipped(std::int64_t prompts);
 
     [[nodiscard]] double elapsedSeconds() const;
-    [[nodiscard]] std::int64_t promptsDone() const;      ///< reused ones included
+    [[nodiscard]] std::int64_t promptsDone() const;      ///< reused and skipped ones included
+    [[nodiscard]] std::int64_t promptsAsked() const;     ///< reused ones included
     [[nodiscard]] std::int64_t promptsComputed() const;  ///< in this sitting
     [[nodiscard]] double secondsThisSitting() const;
 
@@ -118,7 +119,7 @@ class RunProgress final : public ChunkObserver {
     const double m_start;
     mutable std::mutex m_mutex;
     std::string m_stage;
-    std::int64_t m_total = 0, m_done = 0, m_computed = 0;
+    std::int64_t m_total = 0, m_done = 0, m_skipped = 0, m_computed = 0;
     double m_lastHeartbeat = 0.0, m_lastTold = 0.0;
 };
 

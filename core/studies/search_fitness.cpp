@@ -6,6 +6,7 @@
 #include <span>
 
 #include "core/base/random.h"
+#include "core/studies/search_recorder.h"
 #include "core/studies/slope_evaluator.h"
 
 namespace lpes::studies {
@@ -117,6 +118,11 @@ Result<search::Evaluation> SearchFitness::evaluateAll(const search::Candidate& c
     Teller teller(*this, candidate);
     const std::int64_t prompts = m_searchPlan.prompts() + m_context.shortContexts.prompts();
     if (const auto it = m_before.failed.find({candidate.generation, candidate.index}); it != m_before.failed.end()) {
+        if (const auto variant = m_before.variants.find(candidate.scales); variant != m_before.variants.end()) {
+            const auto asked = askedOf(m_context.store.reader(), variant->second);
+            if (!asked) return fail(asked.error());
+            if (auto told = teller.chunkDone(0, asked->together()); !told) return fail(told.error());
+        }
         teller.skipRest(prompts);
         search::Evaluation evaluation;
         evaluation.failed = true;

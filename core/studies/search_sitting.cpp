@@ -101,10 +101,9 @@ Result<StudyOutcome> SearchSitting::run(double elapsedBefore, std::stop_token st
     if (m_shortContexts.measured()) m_progress.setStage("guardrail: the model as it is");
     auto measured = m_shortContexts.measureBaseline(*m_sessions.pool, m_progress, stop);
     if (!measured) return stoppedOr(measured.error(), {});
-    SearchRecorder recorder(
-        m_store, m_progress, m_runId, settings.search,
-        {m_prepared.searchPlan.prompts() + m_shortContexts.prompts(), std::ssize(m_prepared.bench.task.positions),
-         m_shortContexts.prompts(), promptsOfAStep(m_prepared), m_shortContexts.prompts() + after});
+    SearchRecorder recorder(m_store, m_progress, m_runId, settings.search,
+                            {m_prepared.searchPlan.prompts() + m_shortContexts.prompts(), promptsOfAStep(m_prepared),
+                             m_shortContexts.prompts() + after});
     // A candidate for every session; there may be more of those, on many machines.
     const int together = std::min(m_sessions.pool->sessions(), search::kMostWorkers);
     auto outcome = search::runGeneticSearch(settings.search, m_prepared.bench.model.config().numLayers, together,
@@ -367,7 +366,7 @@ json SearchSitting::common(const search::SearchOutcome& outcome) const {
             {"given_up", outcome.givenUp},
             {"infeasible", outcome.infeasible},
             {"layers_reused", m_fitness.layersReused()},
-            {"prompts", m_progress.promptsDone()},
+            {"prompts", m_progress.promptsAsked()},
             {"history", historyJson(outcome.history)},
             {"seconds", m_progress.elapsedSeconds()},
             {"settings", toJson(m_prepared.settings)}};
