@@ -181,6 +181,10 @@ Result<void> RunProgress::chunkDone(std::int64_t computed, std::int64_t reused) 
     return {};
 }
 
+Result<void> RunProgress::keepTime() {
+    return m_store.heartbeat(m_runId, elapsedSeconds());
+}
+
 void RunProgress::addSkipped(std::int64_t prompts) {
     const std::lock_guard lock(m_mutex);
     m_done += prompts;

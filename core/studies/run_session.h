@@ -98,6 +98,8 @@ class RunProgress final : public ChunkObserver {
     void setStage(const std::string& stage);
     void setTotal(std::int64_t prompts);
     Result<void> chunkDone(std::int64_t computed, std::int64_t reused) override;
+    /// Stores the time that the run has taken so far; while prompts are done, that happens every second.
+    Result<void> keepTime();
     /// Something that the user should read and that does not end the run.
     void warn(const std::string& message) { m_observer.warned(message); }
     /// Prompts of the total that are not asked after all: they count as done, never as asked.

@@ -125,6 +125,8 @@ Result<StudyOutcome> SearchSitting::run(double elapsedBefore, std::stop_token st
                                 "'lpes resume {}' goes on",
                                 settings.search.maxConsecutiveFailures, last->evaluation.reason, m_runId));
     }
+    // Where the time limit ended the search, a run that is resumed from here must find it passed, and breed no more.
+    if (auto kept = m_progress.keepTime(); !kept) return fail(kept.error());
     m_progress.setTotal(m_progress.promptsDone() + after);
     m_progress.setStage("selection");
     auto winner = selectWinner(*outcome, stop);

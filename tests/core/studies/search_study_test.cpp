@@ -5,6 +5,7 @@
 #include <fstream>
 #include <set>
 
+#include "core/base/clock.h"
 #include "core/exporters/profile.h"
 #include "core/model/causal_lm.h"
 #include "core/model/torch/torch_runtime.h"
@@ -247,6 +248,33 @@ TEST(SearchStudy, SettingsThatMakeNoSenseAreRefusedBeforeAnythingIsWritten) {
     refuse([](auto& s) { s.compute.batchSize = 0; }, "--batch-size");
     refuse([](auto& s) { s.compute.dtype = "float8"; }, "float8");
     EXPECT_TRUE(store->reader().runs()->empty());
+}
+
+/// Notes how long a search took from its first generation to its last, and what time is stored when selection begins.
+class StageTimes final : public ProgressObserver {
+  public:
+    explicit StageTimes(store::StoreReader& reader) : m_reader(reader) {}
+    void progressed(const Progress& progress) override {
+        if (progress.stage == "generation 0 of 3" && m_first == 0.0) m_first = steadySeconds();
+        if (progress.stage == "generation 3 of 3") searched = steadySeconds() - m_first;
+        if (progress.stage == "selection" && stored < 0.0) stored = take(m_reader.lastRun()).elapsedSeconds;
+    }
+    void warned(const std::string&) override {}
+    double searched = 0.0, stored = -1.0;
+
+  private:
+    store::StoreReader& m_reader;
+    double m_first = 0.0;
+};
+
+TEST(SearchStudy, StoresItsTimeWhenSelectionBegins) {
+    const StudyFolder folder;
+    auto store = openStore(folder / "lpes.db");
+    StageTimes times(store->reader());
+    const auto outcome = studies::runSearch(smallSearch(folder), *store, times, {});
+    ASSERT_TRUE(outcome) << outcome.error().text();
+    EXPECT_GT(times.searched, 0.0);
+    EXPECT_GE(times.stored, times.searched) << "resumed, it would go on searching for the difference";
 }
 
 TEST(SearchStudy, DryRunCountsWhatTheSearchThenRuns) {
