@@ -162,6 +162,12 @@ Result<SearchSitting::Winner> SearchSitting::selectWinner(const search::SearchOu
                         "larger --guardrail-limit, or bounds that hold the scale 1",
                         outcome.infeasible, outcome.evaluations));
     }
+    if (!winner && outcome.end == search::EndReason::TimeLimit && outcome.failed == 0) {
+        return fail(ErrorCode::Failed,
+                    fmt::format("the time limit of {} s had passed before a candidate was evaluated; "
+                                "give a larger --time-limit",
+                                *m_prepared.settings.search.timeLimitSeconds));
+    }
     if (!winner)
         return fail(ErrorCode::Failed, "no candidate could be evaluated; the log has the reason of each failure");
     return *winner;

@@ -277,6 +277,18 @@ TEST(SearchStudy, StoresItsTimeWhenSelectionBegins) {
     EXPECT_GE(times.stored, times.searched) << "resumed, it would go on searching for the difference";
 }
 
+TEST(SearchStudy, SaysThatTheTimeLimitCameBeforeTheFirstCandidate) {
+    const StudyFolder folder;
+    studies::SearchRunSettings settings = smallSearch(folder);
+    settings.search.timeLimitSeconds = 1e-9;
+    auto store = openStore(folder / "lpes.db");
+    NullObserver observer;
+    const auto outcome = studies::runSearch(settings, *store, observer, {});
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.error().message,
+              "the time limit of 1e-09 s had passed before a candidate was evaluated; give a larger --time-limit");
+}
+
 TEST(SearchStudy, DryRunCountsWhatTheSearchThenRuns) {
     const StudyFolder folder;
     studies::SearchRunSettings settings = smallSearch(folder);
