@@ -1,6 +1,7 @@
 #include "app/controllers/search_controller.h"
 
 #include <QAction>
+#include <span>
 
 #include "app/controllers/search_rules.h"
 #include "app/controllers/task_forms.h"
@@ -8,6 +9,7 @@
 #include "app/jobs/thread_context.h"
 #include "core/base/clock.h"
 #include "core/model/torch/torch_runtime.h"
+#include "core/studies/search_setup.h"
 
 namespace lpes::app {
 
@@ -139,6 +141,8 @@ void SearchController::start(const SearchForm& form) {
     if (const QString problem = m_panel.problem(); !problem.isEmpty()) return m_panel.setError(problem);
     if (!requireData(m_panel.task())) return;
     SearchOrder order{settingsOf(form), 0, m_database, m_model};
+    if (const auto used = studies::checkUsed(std::span(&order.settings, 1)); !used)
+        return m_panel.setError(QString::fromStdString(used.error().message));
     if (!form.host.isEmpty()) {
         remote::RemoteOrder there;
         there.host.name = form.host.toStdString();

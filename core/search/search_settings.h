@@ -88,6 +88,14 @@ struct SearchSettings {
 /// Descents that lead to a generation, at most; none to the first.
 [[nodiscard]] int descentsOf(const SearchSettings& settings, int generation);
 
+/// An option that these settings' optimizer does not look at, and what does.
+struct UnusedOption {
+    std::string key;     ///< "max_dx", as settings are stored
+    std::string option;  ///< "--max-dx"
+    std::string usedBy;  ///< "--optimizer genetic"
+};
+[[nodiscard]] std::vector<UnusedOption> unusedOptions(const SearchSettings& settings);
+
 /// Usage with the setting's command-line name, its value and the allowed range. thread-safe.
 [[nodiscard]] Result<void> checkSettings(const SearchSettings& settings, int numLayers);
 

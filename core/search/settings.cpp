@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
 
 #include "core/search/optimizer.h"
 
@@ -75,6 +76,27 @@ Result<void> checkObjectives(const SearchSettings& settings) {
 }
 
 }  // namespace
+
+std::vector<UnusedOption> unusedOptions(const SearchSettings& settings) {
+    std::vector<UnusedOption> unused;
+    const bool genetic = settings.optimizer == OptimizerKind::Genetic;
+    const bool gradient = settings.optimizer == OptimizerKind::Gradient;
+    const bool refines = settings.gradient.refined > 0;
+    if (!genetic) {
+        for (const auto& [key, option] :
+             {std::pair("mutation_rate", "--mutation-rate"), {"max_dx", "--max-dx"}, {"max_dy", "--max-dy"}})
+            unused.push_back({key, option, "--optimizer genetic"});
+    }
+    if (!genetic && refines) unused.push_back({"refine", "--refine", "--optimizer genetic"});
+    if (!gradient) unused.push_back({"gradient_starts", "--gradient-starts", "--optimizer gradient"});
+    if (!gradient && !(genetic && refines)) {
+        for (const auto& [key, option] : {std::pair("gradient_steps", "--gradient-steps"),
+                                          {"gradient_items", "--gradient-items"},
+                                          {"gradient_rate", "--gradient-rate"}})
+            unused.push_back({key, option, "--optimizer gradient, or --optimizer genetic with --refine"});
+    }
+    return unused;
+}
 
 Result<void> checkSettings(const SearchSettings& settings, int numLayers) {
     Checker check;

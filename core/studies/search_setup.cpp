@@ -135,6 +135,33 @@ Result<void> checkCounts(const SearchRunSettings& settings) {
     return checkGuardrail(settings);
 }
 
+namespace {
+
+bool isGiven(const SearchRunSettings& settings, const std::string& key) {
+    const auto origin = settings.origins.find(key);
+    if (origin == settings.origins.end()) return false;
+    return origin->second == "flag" || origin->second == "environment" || origin->second == "window";
+}
+
+}  // namespace
+
+Result<void> checkUsed(std::span<const SearchRunSettings> searches) {
+    if (searches.empty()) return {};
+    const search::SearchSettings& first = searches.front().search;
+    for (const search::UnusedOption& unused : search::unusedOptions(first)) {
+        if (!isGiven(searches.front(), unused.key)) continue;
+        const bool nowhere = std::ranges::all_of(searches, [&](const SearchRunSettings& one) {
+            const auto options = search::unusedOptions(one.search);
+            return std::ranges::find(options, unused.key, &search::UnusedOption::key) != options.end();
+        });
+        if (!nowhere) continue;
+        return fail(ErrorCode::Usage,
+                    fmt::format("{} has no effect with --optimizer {}; leave it out, or give {}", unused.option,
+                                search::optimizerName(first.optimizer), unused.usedBy));
+    }
+    return {};
+}
+
 Result<curve::ScaleGroups> groupsForModel(const curve::ScaleGroups& groups, const model::ModelConfig& config) {
     using Kind = curve::ScaleGroups::Kind;
     curve::ScaleGroups own = groups;

@@ -54,6 +54,24 @@ TEST_F(FrontVerbs, WhatDoesNotGoWithObjectivesIsRefusedByName) {
     EXPECT_THAT(none.err, HasSubstr("--guardrail-limit"));
 }
 
+TEST_F(FrontVerbs, AnOptionThatTheOptimizerDoesNotLookAtIsRefusedByName) {
+    const auto refused = [](std::vector<std::string> arguments) {
+        for (const char* word : {"--model", "/nonexistent/model", "--task", "kv", "--dry-run"})
+            arguments.push_back(word);
+        const Finished done = run(arguments);
+        return done.code == 2 ? done.err : std::to_string(done.code);
+    };
+    EXPECT_THAT(
+        refused({"search", "--optimizer", "gradient", "--refine", "2"}),
+        HasSubstr("--refine has no effect with --optimizer gradient; leave it out, or give --optimizer genetic"));
+    EXPECT_THAT(refused({"search", "--gradient-steps", "3"}), HasSubstr("--gradient-steps has no effect"));
+    EXPECT_THAT(refused({"search", "--optimizer", "cma-es", "--max-dx", "0.1"}), HasSubstr("--max-dx has no effect"));
+    EXPECT_EQ(refused({"search", "--refine", "2", "--gradient-steps", "3"}), "3") << "the model is what is missing";
+    EXPECT_THAT(refused({"study", "curves", "--gradient-rate", "0.2"}), HasSubstr("--gradient-rate has no effect"));
+    EXPECT_EQ(refused({"study", "convergence", "--values", "genetic,gradient", "--gradient-rate", "0.2"}), "3")
+        << "one of them descends";
+}
+
 TEST_F(FrontVerbs, WhatTestsItemsDoesNotGoWithAPenaltyOnTheGap) {
     for (const auto& [option, value] : {std::pair("--racing", "0.05"), std::pair("--min-delta", "noise")}) {
         const Finished done = run({"search", "--model", "/nonexistent/model", "--task", "kv", option, value,
