@@ -86,6 +86,12 @@ void addObjectivesOption(SettingFlags& flags, search::SearchSettings& search) {
 
 void addReuseOptions(SettingFlags& flags, studies::SearchRunSettings& settings) {
     flags
+        .add("--memo", "on|off",
+             "A candidate with the scales of an earlier one shares its evaluation; off: it is evaluated again, to the "
+             "same values [on]",
+             toSwitch(settings.search.memo))
+        ->group(kSearchGroup);
+    flags
         .add("--reuse-layers", "on|off",
              "Compute the leading layers in which candidates of a generation have the same scales once for all of "
              "them; no result depends on it [on]",

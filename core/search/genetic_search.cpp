@@ -104,6 +104,9 @@ class Search {
                 break;
         }
         if (overBudget) return EndReason::Evaluations;
+        if (!m_settings.memo) {
+            if (const Ending ended = evaluateDuplicates(first); !ended || *ended) return ended;
+        }
 
         m_population.renew(m_archive, first);
         m_optimizer->learn(m_archive, first);
@@ -176,6 +179,28 @@ class Search {
             }
             jobs = std::move(left);
             expectation.tell(jobs);
+        }
+        return std::nullopt;
+    }
+
+    /// Spends again on the duplicates of a generation what the first with their scales cost. A failure says nothing:
+    /// the first evaluation counts.
+    Ending evaluateDuplicates(std::size_t first) {
+        std::vector<std::size_t> again;
+        for (std::size_t place = first; place < m_archive.size(); ++place) {
+            if (!m_archive.isOriginal(place) && m_archive[place].record.evaluation.complete()) again.push_back(place);
+        }
+        std::vector<Result<void>> done(again.size());
+        inParallel(again.size(), m_workers, m_stop, [&](std::size_t job, int worker) {
+            if (isLate()) return;
+            done[job] = guarded("the evaluation", [&] {
+                return m_fitness.evaluateAgain(m_archive[again[job]].record.candidate, worker, m_stop);
+            });
+        });
+        if (m_stop.stop_requested()) return EndReason::Stopped;
+        for (const Result<void>& one : done) {
+            if (!one && m_fitness.isStop(one.error())) return EndReason::Stopped;
+            if (!one && one.error().code == ErrorCode::Database) return fail(one.error());
         }
         return std::nullopt;
     }

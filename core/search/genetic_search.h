@@ -72,6 +72,12 @@ class Fitness {
   public:
     virtual ~Fitness() = default;
     [[nodiscard]] virtual Result<Evaluation> evaluate(const Candidate& candidate, int worker, std::stop_token stop) = 0;
+    /// As `evaluate`, of a candidate whose scales have their evaluation, for a search without memo: what it comes to is
+    /// known.
+    [[nodiscard]] virtual Result<void> evaluateAgain(const Candidate& candidate, int worker, std::stop_token stop) {
+        static_cast<void>(candidate), static_cast<void>(worker), static_cast<void>(stop);
+        return {};
+    }
     /// True for the error that `evaluate` returns when it was stopped.
     [[nodiscard]] virtual bool isStop(const Error& error) const = 0;
     /// True when `evaluate` will serve this candidate from an earlier part of the run, at no cost. Such candidates are

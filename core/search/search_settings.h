@@ -74,6 +74,9 @@ struct SearchSettings {
     double maxDy = 0.2;
     int maxConsecutiveFailures = 5;
     int duplicateRetries = 20;
+    /// A candidate with an earlier one's scales shares its evaluation. Otherwise it is evaluated again and still shares
+    /// it, so that no value depends on this.
+    bool memo = true;
     GradientSettings gradient;
     /// Probability at most with which a look wrongly gives up a candidate that is no worse than the last that is kept
     /// (racing.h); the looks of a race share it. Unset: every candidate sees all items.

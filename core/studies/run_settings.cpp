@@ -42,6 +42,7 @@ json searchJson(const search::SearchSettings& settings) {
             {"max_dy", settings.maxDy},
             {"max_failures", settings.maxConsecutiveFailures},
             {"duplicate_retries", settings.duplicateRetries},
+            {"memo", settings.memo},
             {"racing", optionalJson(settings.racing)},
             {"objectives", search::objectivesText(settings.objectives)},
             {"gradient_starts", settings.gradient.starts},
@@ -87,6 +88,7 @@ void readSettings(JsonFields& fields, SearchRunSettings& settings, SpelledSettin
     fields.read("max_dy", search.maxDy);
     fields.read("max_failures", search.maxConsecutiveFailures);
     fields.read("duplicate_retries", search.duplicateRetries);
+    fields.read("memo", search.memo);
     fields.read("racing", search.racing);
     fields.read("gradient_starts", search.gradient.starts);
     fields.read("refine", search.gradient.refined);

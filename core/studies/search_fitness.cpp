@@ -157,6 +157,24 @@ Result<search::Evaluation> SearchFitness::evaluateFirst(const search::Candidate&
     return evaluationOf(evaluatePart("candidate", candidate.scales, m_searchPlan, "search", teller, stop, count));
 }
 
+Result<void> SearchFitness::evaluateAgain(const search::Candidate& candidate, int, std::stop_token stop) {
+    if (candidate.generation <= m_before.lastGeneration) return m_context.progress.chunkDone(0, m_searchPlan.prompts());
+    auto variant = m_context.store.ensureVariant(m_context.runId, "candidate", candidate.scales);
+    if (!variant) return fail(variant.error());
+    VariantEvaluation::Subject subject{m_context.bench.model.tokenizer(),
+                                       m_searchPlan,
+                                       method(candidate.scales),
+                                       m_context.score,
+                                       m_context.store,
+                                       *variant,
+                                       "search"};
+    subject.anew = true;
+    auto outcomes = evaluateVariant(std::move(subject), m_context.pool, m_context.progress, std::move(stop),
+                                    m_searchPlan.chunks().size());
+    if (!outcomes) return fail(outcomes.error());
+    return {};
+}
+
 bool SearchFitness::isStored(const search::Candidate& candidate) const {
     const std::pair place(candidate.generation, candidate.index);
     return m_before.evaluated.contains(place) || m_before.failed.contains(place);

@@ -29,6 +29,7 @@ struct StoredCandidates {
     std::map<std::pair<int, int>, std::string> failed;
     /// Of every set of scales that was asked anything, also by candidates that were not finished.
     std::map<std::vector<double>, std::int64_t> variants;
+    int lastGeneration = -1;  ///< that is complete
 };
 
 /// The sessions that a search evaluates with.
@@ -67,6 +68,8 @@ class SearchFitness final : public search::Fitness {
     SearchFitness(Context context, const PromptPlan& searchPlan, StoredCandidates before);
 
     Result<search::Evaluation> evaluate(const search::Candidate& candidate, int worker, std::stop_token stop) override;
+    /// On the search items; of a generation that an earlier sitting completed it is counted and not done.
+    Result<void> evaluateAgain(const search::Candidate& candidate, int worker, std::stop_token stop) override;
     /// A lost peer ends the search as a stop does: no candidate is to blame.
     bool isStop(const Error& error) const override { return model::wasStopped(error) || cluster::isLostPeer(error); }
     bool isStored(const search::Candidate& candidate) const override;

@@ -56,9 +56,12 @@ Result<void> SearchRecorder::descentStarted(int generation) {
     return {};
 }
 
-Result<void> SearchRecorder::generationStarted(int generation, const std::vector<search::CandidateRecord>&,
+Result<void> SearchRecorder::generationStarted(int generation, const std::vector<search::CandidateRecord>& bred,
                                                int toEvaluate) {
     m_planned += toEvaluate;
+    if (!m_settings.memo) {
+        m_planned += std::ranges::count_if(bred, [](const auto& record) { return record.duplicateOf.has_value(); });
+    }
     plan(generation);
     m_progress.setStage(fmt::format("generation {} of {}", generation, m_settings.maxGenerations));
     return {};

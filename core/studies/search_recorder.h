@@ -50,7 +50,7 @@ class SearchRecorder final : public search::SearchObserver {
     const std::int64_t m_runId;
     const search::SearchSettings& m_settings;
     const Costs m_costs;
-    std::int64_t m_planned = 0;  ///< distinct candidates of the generations that have started
+    std::int64_t m_planned = 0;  ///< candidates to evaluate of the generations that have started
 };
 
 }  // namespace lpes::studies

@@ -364,6 +364,21 @@ Result<StudyOutcome> SearchSitting::stoppedOr(const Error& error, const search::
     return fail(error);
 }
 
+json SearchSitting::memoJson(const search::SearchOutcome& outcome) const {
+    if (!m_prepared.settings.search.memo) return nullptr;
+    const auto positions = std::ssize(m_prepared.bench.task.positions);
+    std::int64_t evaluations = 0, prompts = 0;
+    for (const search::CandidateRecord& record : outcome.candidates) {
+        const search::Evaluation& evaluation = record.evaluation;
+        if (!record.duplicateOf || evaluation.failed) continue;
+        ++evaluations;
+        prompts += m_shortContexts.prompts();
+        if (evaluation.givenUp) prompts += std::ssize(evaluation.byItem) * positions;
+        if (evaluation.complete()) prompts += m_prepared.searchPlan.prompts();
+    }
+    return {{"evaluations_spared", evaluations}, {"prompts_spared", prompts}};
+}
+
 json SearchSitting::common(const search::SearchOutcome& outcome) const {
     return {{"run_id", m_runId},
             {"seed", m_prepared.settings.search.seed},
@@ -373,6 +388,7 @@ json SearchSitting::common(const search::SearchOutcome& outcome) const {
             {"failed", outcome.failed},
             {"given_up", outcome.givenUp},
             {"infeasible", outcome.infeasible},
+            {"memo", memoJson(outcome)},
             {"layers_reused", m_fitness.layersReused()},
             {"prompts", m_progress.promptsAsked()},
             {"history", historyJson(outcome.history)},

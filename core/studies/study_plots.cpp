@@ -41,6 +41,7 @@ class PromptCount {
     Result<void> add(store::StoreReader& store, const store::CandidateRow& row) {
         using State = store::CandidateRow::State;
         const bool evaluated = row.state == State::Evaluated;
+        if (row.state == State::Duplicate && !m_settings.memo) m_repeated.push_back(row.generation);
         const bool cutShort = row.state != State::Duplicate && !evaluated && row.duplicateGeneration < 0;
         if (!cutShort && !(evaluated && m_full.prompts == 0)) return {};
         auto asked = askedOf(store, row.variantId);
@@ -54,6 +55,8 @@ class PromptCount {
         for (const auto& [generation, asked] : m_cutShort) {
             if (generation <= row.generation) prompts -= m_full.together() - asked;
         }
+        prompts += m_full.prompts *
+                   std::ranges::count_if(m_repeated, [&](int generation) { return generation <= row.generation; });
         const std::int64_t items = std::min<std::int64_t>(m_settings.gradient.items, m_full.items);
         const std::int64_t step = m_full.items > 0 ? kSlopeCost * items * m_full.prompts / m_full.items : 0;
         for (int generation = 1; generation <= row.generation; ++generation)
@@ -65,6 +68,7 @@ class PromptCount {
     const search::SearchSettings& m_settings;
     AskedPrompts m_full;
     std::vector<std::pair<int, std::int64_t>> m_cutShort;  ///< generation, prompts
+    std::vector<int> m_repeated;                           ///< generations of duplicates that were evaluated again
 };
 
 Result<Climb> climbOf(store::StoreReader& store, const store::RunRow& run, const search::SearchSettings& settings) {

@@ -129,6 +129,7 @@ TEST_F(RunVerbs, LayersThatAreNotReusedLeadToTheSameHistory) {
     std::vector<std::string> arguments = search();
     std::erase(arguments, "--json");
     EXPECT_THAT(run(arguments).out, HasSubstr("Layers reused"));
+    EXPECT_TRUE(with["memo"].contains("evaluations_spared"));
     const Finished wrong = run(search({"--reuse-layers", "maybe"}));
     EXPECT_EQ(wrong.code, 2);
     EXPECT_THAT(wrong.err, HasSubstr("--reuse-layers 'maybe'"));

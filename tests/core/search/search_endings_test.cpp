@@ -57,6 +57,25 @@ TEST(SearchEndings, PatienceIsResetByAGainAboveMinDeltaAndByCreepingToo) {
     EXPECT_EQ(runOk(settings, 12, creeping).history.size(), 2u);
 }
 
+TEST(SearchEndings, WithoutItsMemoDuplicatesAreEvaluatedAgainToTheSameHistory) {
+    class Repeating : public FunctionFitness {
+      public:
+        Result<void> evaluateAgain(const Candidate&, int, std::stop_token) override {
+            ++repeated;
+            return {};
+        }
+        std::atomic<int> repeated = 0;
+    } with, without;
+    SearchSettings settings = smallSettings();
+    settings.constraints = {1.0, 1.5, 0.5};  // eight profiles
+    const SearchOutcome reference = runOk(settings, 3, with, 2);
+    ASSERT_GT(reference.cacheHits, 0);
+    EXPECT_EQ(with.repeated, 0);
+    settings.memo = false;
+    EXPECT_EQ(runOk(settings, 3, without, 2), reference);
+    EXPECT_EQ(without.repeated, reference.cacheHits);
+}
+
 TEST(SearchEndings, TheTargetEndsItAtTheGenerationThatReachesIt) {
     SearchSettings settings = smallSettings();
     const auto climbing = [](const Candidate& c, std::stop_token) {

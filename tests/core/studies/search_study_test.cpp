@@ -277,6 +277,34 @@ TEST(SearchStudy, StoresItsTimeWhenSelectionBegins) {
     EXPECT_GE(times.stored, times.searched) << "resumed, it would go on searching for the difference";
 }
 
+TEST(SearchStudy, WithoutItsMemoItAsksDuplicatesAgainAndComesToTheSame) {
+    const StudyFolder folder;
+    studies::SearchRunSettings settings = smallSearch(folder);
+    settings.search.constraints = {1.0, 1.5, 0.5};  // two layers, four profiles
+    NullObserver observer;
+    const auto ran = [&](bool memo, int stopAfter) {
+        settings.search.memo = memo;
+        auto store = openStore(folder / (std::to_string(memo) + std::to_string(stopAfter) + ".db"));
+        StopAfter stop(stopAfter);
+        auto outcome = take(studies::runSearch(settings, *store, stop, stop.token()));
+        if (outcome.stoppedEarly) outcome = take(studies::resumeSearch(outcome.runId, 2, *store, observer, {}));
+        return historyOf(store->reader(), outcome.runId);
+    };
+    const int never = 1'000'000;
+    json with = ran(true, never), without = ran(false, never);
+    const json spared = with["result"]["memo"];
+    EXPECT_GT(spared["evaluations_spared"], 0);
+    EXPECT_EQ(spared["evaluations_spared"], with["result"]["cache_hits"]);
+    EXPECT_TRUE(without["result"]["memo"].is_null());
+    EXPECT_EQ(without["result"]["prompts"].get<std::int64_t>(),
+              with["result"]["prompts"].get<std::int64_t>() + spared["prompts_spared"].get<std::int64_t>());
+    EXPECT_EQ(ran(false, 60), without) << "resumed";
+    for (json* history : {&with, &without}) {
+        for (const char* key : {"memo", "prompts"}) (*history)["result"].erase(key);
+    }
+    EXPECT_EQ(without, with);
+}
+
 TEST(SearchStudy, SaysThatTheTimeLimitCameBeforeTheFirstCandidate) {
     const StudyFolder folder;
     studies::SearchRunSettings settings = smallSearch(folder);
