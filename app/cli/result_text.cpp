@@ -223,6 +223,13 @@ std::string evalText(const json& result) {
 
 namespace {
 
+/// What candidates with the scales of earlier ones were spared.
+std::string memoText(const json& memo) {
+    if (!memo.is_object() || memo.at("evaluations_spared") == 0) return {};
+    return fmt::format("Memo of scales: {} evaluations spared, {} prompts\n", memo.at("evaluations_spared").dump(),
+                       memo.at("prompts_spared").dump());
+}
+
 /// What a sitting did not compute, because another candidate had.
 std::string reusedText(const json& reused) {
     if (!reused.is_object() || reused.at("layer_passes") == 0) return {};
@@ -239,7 +246,8 @@ std::string searchText(const json& result) {
     if (result.contains("end_reason")) out += fmt::format(" ({})", result.value("end_reason", ""));
     out += "\n";
     if (!result.contains("history")) return out;
-    out += "\n" + historyTable(result.at("history")) + "\n" + reusedText(result.value("layers_reused", json()));
+    out += "\n" + historyTable(result.at("history")) + "\n" + memoText(result.value("memo", json())) +
+           reusedText(result.value("layers_reused", json()));
     const auto givenUp = result.value("given_up", std::int64_t{0});
     const auto infeasible = result.value("infeasible", std::int64_t{0});
     out += fmt::format("{} evaluations, {} cache hits, {} failed, {}{} prompts, {} s\n",

@@ -29,12 +29,16 @@ void addGeneticOptions(SettingFlags& flags, search::SearchSettings& search) {
         toOptionalNumber<std::int64_t>(search.maxEvals, 1));
     add("--time-limit", "SECONDS", "Working time at most, over all sittings of the run; auto: no limit [auto]",
         toOptionalNumber<double>(search.timeLimitSeconds, 0.0));
+    add("--target", "X",
+        "Fitness on the search items at which the search ends, once the best of a whole generation has it; auto: none "
+        "[auto]",
+        toOptionalNumber<double>(search.target));
     add("--patience", "N",
         "Generations without a gain above --min-delta after which the search ends; auto: no limit [auto]",
         toOptionalNumber<int>(search.patience, 1));
     add("--min-delta", "X",
         "Smallest gain in fitness that counts for --patience; noise: what exceeds its own standard error over the "
-        "search items [0]",
+        "search items, not with --gap-penalty [0]",
         [&search](const std::string& name, const std::string& text) -> Result<void> {
             search.aboveNoise = text == "noise";
             search.minDelta = 0.0;
@@ -48,7 +52,7 @@ void addGeneticOptions(SettingFlags& flags, search::SearchSettings& search) {
         toNumber<double>(search.maxDy, 0.0, 100.0));
     add("--racing", "ALPHA",
         "Gives a candidate up after a quarter or half of the search items when it lies behind the last that would be "
-        "kept, wrongly with this probability at most; auto: never [auto]",
+        "kept, wrongly with this probability at most; not with --gap-penalty; auto: never [auto]",
         toOptionalNumber<double>(search.racing, 0.0));
     add("--optimizer", "NAME",
         "Where candidates come from: genetic; random, curves of the first generation alone; cma-es over the control "
@@ -81,6 +85,12 @@ void addObjectivesOption(SettingFlags& flags, search::SearchSettings& search) {
 }
 
 void addReuseOptions(SettingFlags& flags, studies::SearchRunSettings& settings) {
+    flags
+        .add("--memo", "on|off",
+             "A candidate with the scales of an earlier one shares its evaluation; off: it is evaluated again, to the "
+             "same values [on]",
+             toSwitch(settings.search.memo))
+        ->group(kSearchGroup);
     flags
         .add("--reuse-layers", "on|off",
              "Compute the leading layers in which candidates of a generation have the same scales once for all of "
@@ -160,7 +170,10 @@ void addSearchOptions(SettingFlags& flags, studies::SearchRunSettings& settings)
             return {};
         });
     addObjectivesOption(flags, settings.search);
-    add("--gap-penalty", "B", "Fitness loses B times the difference of the best and the worst position [0]",
+    add("--gap-penalty", "B",
+        "Fitness loses B times the difference of the best and the worst position; not with --racing or --min-delta "
+        "noise "
+        "[0]",
         toNumber<double>(settings.gapPenalty, 0.0));
     add("--guardrail-limit", "PERCENT",
         "A candidate that worsens short-context perplexity by more than this loses to every one that does not, and is "

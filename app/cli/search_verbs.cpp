@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <span>
 
 #include "app/cli/options.h"
 #include "app/cli/ranks.h"
@@ -11,6 +12,7 @@
 #include "app/cli/verb.h"
 #include "core/studies/plot_queries.h"
 #include "core/studies/search_series.h"
+#include "core/studies/search_setup.h"
 #include "core/studies/suite_study.h"
 
 namespace lpes::cli {
@@ -36,6 +38,7 @@ struct Search {
     Result<int> run(cluster::Ranks* ranks) {
         if (auto chosen = chooseSearchBase(flags, settings); !chosen) return fail(chosen.error());
         if (auto set = flags.apply(&settings.origins); !set) return fail(set.error());
+        if (auto used = studies::checkUsed(std::span(&settings, 1)); !used) return fail(used.error());
         if (auto fit = checkRemoteOptions(flags, remote, verb, dryRun); !fit) return fail(fit.error());
         const nlohmann::json shown = studies::toJson(settings);
         verb.inputs = studies::inputsOf(shown);

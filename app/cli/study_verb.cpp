@@ -1,5 +1,6 @@
 #include <memory>
 #include <sstream>
+#include <vector>
 
 #include "app/cli/options.h"
 #include "app/cli/ranks.h"
@@ -8,6 +9,7 @@
 #include "app/cli/search_options.h"
 #include "app/cli/verb.h"
 #include "core/studies/search_series.h"
+#include "core/studies/search_setup.h"
 
 namespace lpes::cli {
 
@@ -21,6 +23,15 @@ struct StudyVerb {
     studies::StudySettings settings;
     bool dryRun = false;
 
+    /// What one of the searches looks at is no mistake.
+    Result<void> checkSearches() const {
+        const auto parts = studies::studyParts(settings);
+        if (!parts) return fail(parts.error());
+        std::vector<studies::SearchRunSettings> searches;
+        for (const studies::StudyPart& part : *parts) searches.push_back(part.search);
+        return studies::checkUsed(searches);
+    }
+
     Result<int> run() {
         if (auto alone = requireAlone(verb.name); !alone) return fail(alone.error());
         auto parsed = studies::parseStudyKind(flags.text("KIND").value_or(""));
@@ -29,6 +40,7 @@ struct StudyVerb {
         if (auto set = flags.apply(&settings.search.origins); !set) return fail(set.error());
         settings.kind = *parsed;
         settings.search.origins["study"] = "flag";
+        if (auto used = checkSearches(); !used) return fail(used.error());
         printSettings(studies::toJson(settings), verb.output);
         if (dryRun) {
             return conductForecast(

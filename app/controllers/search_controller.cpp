@@ -1,6 +1,7 @@
 #include "app/controllers/search_controller.h"
 
 #include <QAction>
+#include <span>
 
 #include "app/controllers/search_rules.h"
 #include "app/controllers/task_forms.h"
@@ -8,6 +9,7 @@
 #include "app/jobs/thread_context.h"
 #include "core/base/clock.h"
 #include "core/model/torch/torch_runtime.h"
+#include "core/studies/search_setup.h"
 
 namespace lpes::app {
 
@@ -86,6 +88,7 @@ void SearchController::setStudy(const studies::SearchRunSettings& study) {
     form.guardrailLimit = numberText(study.guardrailLimit);
     form.objectives = QString::fromStdString(search::objectivesText(study.search.objectives));
     form.racing = numberText(study.search.racing);
+    form.target = numberText(study.search.target);
     m_panel.setForm(form);
 }
 
@@ -121,6 +124,7 @@ studies::SearchRunSettings SearchController::settingsOf(const SearchForm& form) 
     set("guardrail_limit", settings.guardrailLimit, rules.guardrailLimit);
     set("objectives", settings.search.objectives, rules.objectives);
     set("racing", settings.search.racing, rules.racing);
+    set("target", settings.search.target, rules.target);
     const widgets::CurveDraft& draft = m_document.draft();
     set("scale_min", settings.search.constraints.scaleMin, draft.constraints.scaleMin);
     set("scale_max", settings.search.constraints.scaleMax, draft.constraints.scaleMax);
@@ -137,6 +141,8 @@ void SearchController::start(const SearchForm& form) {
     if (const QString problem = m_panel.problem(); !problem.isEmpty()) return m_panel.setError(problem);
     if (!requireData(m_panel.task())) return;
     SearchOrder order{settingsOf(form), 0, m_database, m_model};
+    if (const auto used = studies::checkUsed(std::span(&order.settings, 1)); !used)
+        return m_panel.setError(QString::fromStdString(used.error().message));
     if (!form.host.isEmpty()) {
         remote::RemoteOrder there;
         there.host.name = form.host.toStdString();

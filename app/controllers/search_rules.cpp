@@ -1,6 +1,7 @@
 #include "app/controllers/search_rules.h"
 
 #include <QLocale>
+#include <limits>
 
 #include "app/cli/numbers.h"
 #include "core/studies/search_setup.h"
@@ -16,6 +17,7 @@ namespace {
 
 constexpr const char* kGuardrailLimit = "--guardrail-limit";
 constexpr const char* kRacing = "--racing";
+constexpr const char* kTarget = "--target";
 /// No rule here hangs on how many layers the model has.
 constexpr int kAnyLayers = 32;
 
@@ -24,7 +26,7 @@ QString whyNot(const Result<T>& valid) {
     return valid ? QString() : QString::fromStdString(valid.error().message);
 }
 
-// Each of the three judges settings in which nothing but its own text can be at fault.
+// Each of the four judges settings in which nothing but its own text can be at fault.
 
 QString whyNoLimit(const SearchForm& form, const studies::SearchRunSettings& study) {
     const auto limit = optionalNumber(kGuardrailLimit, form.guardrailLimit);
@@ -35,12 +37,18 @@ QString whyNoLimit(const SearchForm& form, const studies::SearchRunSettings& stu
     return whyNot(studies::checkCounts(asked));
 }
 
-QString whyNoRace(const SearchForm& form) {
+QString whyNoRace(const SearchForm& form, const studies::SearchRunSettings& study) {
     const auto racing = optionalNumber(kRacing, form.racing);
     if (!racing) return whyNot(racing);
-    search::SearchSettings asked;
-    asked.racing = *racing;
-    return whyNot(search::checkSettings(asked, kAnyLayers));
+    studies::SearchRunSettings asked;
+    asked.gapPenalty = study.gapPenalty;
+    asked.search.racing = *racing;
+    const QString why = whyNot(search::checkSettings(asked.search, kAnyLayers));
+    return why.isEmpty() ? whyNot(studies::checkCounts(asked)) : why;
+}
+
+Result<std::optional<double>> targetOf(const SearchForm& form) {
+    return optionalNumber(kTarget, form.target, std::numeric_limits<double>::lowest());
 }
 
 QString whyNoObjectives(const SearchForm& form, const studies::SearchRunSettings& study) {
@@ -52,19 +60,21 @@ QString whyNoObjectives(const SearchForm& form, const studies::SearchRunSettings
     asked.search.aboveNoise = study.search.aboveNoise;
     asked.search.gradient.refined = form.refined;
     asked.search.optimizer = search::parseOptimizer(form.optimizer.toStdString()).value_or(study.search.optimizer);
-    if (whyNoRace(form).isEmpty()) asked.search.racing = optionalNumber(kRacing, form.racing).value_or(std::nullopt);
+    if (whyNoRace(form, study).isEmpty())
+        asked.search.racing = optionalNumber(kRacing, form.racing).value_or(std::nullopt);
+    asked.search.target = targetOf(form).value_or(std::nullopt);
     const QString why = whyNot(search::checkSettings(asked.search, kAnyLayers));
     return why.isEmpty() ? whyNot(studies::checkCounts(asked)) : why;
 }
 
 }  // namespace
 
-Result<std::optional<double>> optionalNumber(const char* option, const QString& words) {
+Result<std::optional<double>> optionalNumber(const char* option, const QString& words, double low) {
     QString text = words.trimmed();
     if (text.isEmpty() || text == QLatin1String("auto")) return std::optional<double>();
     // With a comma it is a number to the window's other fields, but not to the command line.
     if (widgets::parseNumber(text)) text.replace(QLatin1Char(','), QLatin1Char('.'));
-    const auto value = cli::parseNumber<double>(option, text.toStdString(), 0.0);
+    const auto value = cli::parseNumber<double>(option, text.toStdString(), low);
     if (!value) return fail(value.error());
     return std::optional<double>(*value);
 }
@@ -92,6 +102,7 @@ QStringList objectiveLists() {
 SearchRules rulesOf(const SearchForm& form, const studies::SearchRunSettings& study) {
     return {optionalNumber(kGuardrailLimit, form.guardrailLimit).value_or(study.guardrailLimit),
             optionalNumber(kRacing, form.racing).value_or(study.search.racing),
+            targetOf(form).value_or(study.search.target),
             objectivesOf(form.objectives).value_or(study.search.objectives)};
 }
 
@@ -101,10 +112,12 @@ QString whyRefused(SearchText text, const SearchForm& form, const studies::Searc
             return whyNoLimit(form, study);
         case SearchText::Objectives:
             return whyNoObjectives(form, study);
+        case SearchText::Target:
+            return whyNot(targetOf(form));
         case SearchText::Racing:
             break;
     }
-    return whyNoRace(form);
+    return whyNoRace(form, study);
 }
 
 }  // namespace lpes::app

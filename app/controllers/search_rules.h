@@ -13,9 +13,9 @@
 /// Between the texts of a search form and the rules that they stand for. GUI thread only.
 namespace lpes::app {
 
-/// A number from 0, with a point or a comma; empty or "auto", as on the command line: none. `option` is what the error
-/// names it by: Usage, in the words of the command line.
-[[nodiscard]] Result<std::optional<double>> optionalNumber(const char* option, const QString& words);
+/// A number, of `low` or more, with a point or a comma; empty or "auto", as on the command line: none. `option` is what
+/// the error names it by: Usage, in the words of the command line.
+[[nodiscard]] Result<std::optional<double>> optionalNumber(const char* option, const QString& words, double low = 0.0);
 [[nodiscard]] QString numberText(const std::optional<double>& value);
 
 /// "middle,ends"; empty or "none": no objective, one fitness. Usage for anything else.
@@ -24,7 +24,7 @@ namespace lpes::app {
 [[nodiscard]] QStringList objectiveLists();
 
 struct SearchRules {
-    std::optional<double> guardrailLimit, racing;
+    std::optional<double> guardrailLimit, racing, target;
     std::vector<search::Objective> objectives;
 };
 /// What the form's texts say; in place of one that is refused the study's own.

@@ -104,6 +104,9 @@ class Search {
                 break;
         }
         if (overBudget) return EndReason::Evaluations;
+        if (!m_settings.memo) {
+            if (const Ending ended = evaluateDuplicates(first); !ended || *ended) return ended;
+        }
 
         m_population.renew(m_archive, first);
         m_optimizer->learn(m_archive, first);
@@ -119,9 +122,8 @@ class Search {
         if (requests.empty()) return std::nullopt;
         if (Result<void> told = m_observer.descentStarted(generation); !told) return fail(told.error());
         for (; !requests.empty(); requests = m_optimizer->wantedSlopes(generation)) {
-            const bool late = m_deadline && steadySeconds() >= *m_deadline;
             const auto stored = [&](const SlopeRequest& request) { return m_fitness.isSlopeStored(request); };
-            if (late && !std::ranges::all_of(requests, stored)) return EndReason::TimeLimit;
+            if (isLate() && !std::ranges::all_of(requests, stored)) return EndReason::TimeLimit;
             const auto round = measureSlopes(requests, m_fitness, m_workers, m_stop);
             if (!round) return fail(round.error());
             if (round->stopped) return EndReason::Stopped;
@@ -140,39 +142,37 @@ class Search {
     /// Takes the candidates out of `jobs` that looks at some of the items leave behind, and reports them. What a look
     /// finds wrong with a candidate is left to its full evaluation.
     Ending race(std::vector<std::size_t>& jobs, Expectation& expectation) {
-        const int items = m_settings.racing ? m_fitness.items() : 0;
-        const std::vector<int> counts = looks(items);
+        const std::vector<int> counts = raceLooks();
         for (const int count : counts) {
-            if (m_deadline && steadySeconds() >= *m_deadline) return std::nullopt;  // decided when handing out
-            std::vector<Result<Evaluation>> seen(jobs.size(), fail(ErrorCode::Failed, "not looked at"));
-            inParallel(jobs.size(), m_workers, m_stop, [&](std::size_t job, int worker) {
-                seen[job] = guarded("the evaluation", [&] {
-                    return m_fitness.evaluateFirst(m_archive[jobs[job]].record.candidate, count, worker, m_stop);
-                });
-            });
+            const std::vector<std::optional<Result<Evaluation>>> looked = lookAt(jobs, count);
+            if (!std::ranges::all_of(looked, [](const auto& one) { return one.has_value(); })) {
+                if (m_stop.stop_requested()) return EndReason::Stopped;
+                return std::nullopt;  // cut short by the time limit; the round takes over what is stored
+            }
             std::vector<std::vector<double>> runners;
             std::vector<std::size_t> running;  // places in jobs
             for (std::size_t job = 0; job < jobs.size(); ++job) {
-                if (seen[job] && seen[job]->infeasible()) continue;  // the full evaluation says so too, at no cost
-                if (seen[job]) {
-                    runners.push_back(seen[job]->byItem);
+                const Result<Evaluation>& seen = *looked[job];
+                if (seen && seen->infeasible()) continue;  // the full evaluation says so too, at no cost
+                if (seen) {
+                    runners.push_back(seen->byItem);
                     running.push_back(job);
                     continue;
                 }
-                if (m_stop.stop_requested() || m_fitness.isStop(seen[job].error())) return EndReason::Stopped;
-                if (seen[job].error().code == ErrorCode::Database) return fail(seen[job].error());
+                if (m_stop.stop_requested() || m_fitness.isStop(seen.error())) return EndReason::Stopped;
+                if (seen.error().code == ErrorCode::Database) return fail(seen.error());
             }
             const auto verdicts = fallenBehind(runners, keptScores(count), m_population.keptCount(),
                                                *m_settings.racing / static_cast<double>(counts.size()));
             std::vector<std::size_t> left = jobs;
             for (std::size_t i = 0; i < running.size(); ++i) {
                 if (!verdicts[i]) continue;
-                Evaluation evaluation = std::move(*seen[running[i]]);
+                Evaluation evaluation = **looked[running[i]];
                 evaluation.givenUp = true;
                 evaluation.reason = fmt::format(
                     "given up after {} of {} items: {:.4g} behind the last that is kept "
                     "(p = {:.2g})",
-                    count, items, verdicts[i]->behind, verdicts[i]->pValue);
+                    count, m_fitness.items(), verdicts[i]->behind, verdicts[i]->pValue);
                 const std::size_t place = jobs[running[i]];
                 if (Result<void> told = giveUp(place, std::move(evaluation)); !told) return fail(told.error());
                 std::erase(left, place);
@@ -181,6 +181,46 @@ class Search {
             expectation.tell(jobs);
         }
         return std::nullopt;
+    }
+
+    /// Spends again on the duplicates of a generation what the first with their scales cost. A failure says nothing:
+    /// the first evaluation counts.
+    Ending evaluateDuplicates(std::size_t first) {
+        std::vector<std::size_t> again;
+        for (std::size_t place = first; place < m_archive.size(); ++place) {
+            if (!m_archive.isOriginal(place) && m_archive[place].record.evaluation.complete()) again.push_back(place);
+        }
+        std::vector<Result<void>> done(again.size());
+        inParallel(again.size(), m_workers, m_stop, [&](std::size_t job, int worker) {
+            if (isLate()) return;
+            done[job] = guarded("the evaluation", [&] {
+                return m_fitness.evaluateAgain(m_archive[again[job]].record.candidate, worker, m_stop);
+            });
+        });
+        if (m_stop.stop_requested()) return EndReason::Stopped;
+        for (const Result<void>& one : done) {
+            if (!one && m_fitness.isStop(one.error())) return EndReason::Stopped;
+            if (!one && one.error().code == ErrorCode::Database) return fail(one.error());
+        }
+        return std::nullopt;
+    }
+
+    /// Numbers of items at which this search's races look; none without races.
+    [[nodiscard]] std::vector<int> raceLooks() const { return looks(m_settings.racing ? m_fitness.items() : 0); }
+
+    [[nodiscard]] bool isLate() const { return m_deadline && steadySeconds() >= *m_deadline; }
+
+    /// The jobs on their first `count` items; nothing for those that a stop or the time limit left out.
+    [[nodiscard]] std::vector<std::optional<Result<Evaluation>>> lookAt(const std::vector<std::size_t>& jobs,
+                                                                        int count) {
+        std::vector<std::optional<Result<Evaluation>>> looked(jobs.size());
+        inParallel(jobs.size(), m_workers, m_stop, [&](std::size_t job, int worker) {
+            const Candidate& candidate = m_archive[jobs[job]].record.candidate;
+            if (isLate() && !m_fitness.isStoredFirst(candidate, count)) return;
+            looked[job] =
+                guarded("the evaluation", [&] { return m_fitness.evaluateFirst(candidate, count, worker, m_stop); });
+        });
+        return looked;
     }
 
     Result<void> giveUp(std::size_t place, Evaluation evaluation) {
@@ -234,9 +274,13 @@ class Search {
 
     /// The time is over and no stored evaluation waits to be taken over either.
     bool nothingInTime(const std::vector<std::size_t>& jobs) const {
-        if (!m_deadline || steadySeconds() < *m_deadline) return false;
-        return std::none_of(jobs.begin(), jobs.end(),
-                            [&](std::size_t place) { return m_fitness.isStored(m_archive[place].record.candidate); });
+        if (!isLate()) return false;
+        const std::vector<int> counts = raceLooks();
+        return std::ranges::none_of(jobs, [&](std::size_t place) {
+            const Candidate& candidate = m_archive[place].record.candidate;
+            return m_fitness.isStored(candidate) ||
+                   (!counts.empty() && m_fitness.isStoredFirst(candidate, counts.front()));
+        });
     }
 
     Result<void> announce(int generation, std::size_t first, std::size_t jobs) {
@@ -266,6 +310,7 @@ class Search {
         } else {
             ++m_withoutGain;
         }
+        if (m_settings.target && m_history.back().best >= *m_settings.target) return EndReason::Target;
         // An exhaustive search has as many generations as its curves fill.
         const bool counted = m_settings.optimizer != OptimizerKind::Exhaustive;
         if (counted && generation == m_settings.maxGenerations) return EndReason::Generations;

@@ -72,6 +72,12 @@ class Fitness {
   public:
     virtual ~Fitness() = default;
     [[nodiscard]] virtual Result<Evaluation> evaluate(const Candidate& candidate, int worker, std::stop_token stop) = 0;
+    /// As `evaluate`, of a candidate whose scales have their evaluation, for a search without memo: what it comes to is
+    /// known.
+    [[nodiscard]] virtual Result<void> evaluateAgain(const Candidate& candidate, int worker, std::stop_token stop) {
+        static_cast<void>(candidate), static_cast<void>(worker), static_cast<void>(stop);
+        return {};
+    }
     /// True for the error that `evaluate` returns when it was stopped.
     [[nodiscard]] virtual bool isStop(const Error& error) const = 0;
     /// True when `evaluate` will serve this candidate from an earlier part of the run, at no cost. Such candidates are
@@ -91,6 +97,12 @@ class Fitness {
                                                            std::stop_token stop) {
         static_cast<void>(candidate), static_cast<void>(count), static_cast<void>(worker), static_cast<void>(stop);
         return fail(ErrorCode::Unsupported, "this fitness has no items to race over");
+    }
+    /// As isStored, of evaluateFirst: a race that an earlier part of the run decided is decided again after the time
+    /// limit too.
+    [[nodiscard]] virtual bool isStoredFirst(const Candidate& candidate, int count) const {
+        static_cast<void>(count);
+        return isStored(candidate);
     }
     /// The slope of the loss, as the request says; called like `evaluate`, and must depend on the request alone. Only
     /// searches that descend ask for it. An Error, or a number that is not finite, leaves the descent where it is for
@@ -126,7 +138,7 @@ class SearchObserver {
     virtual Result<void> generationFinished(const GenerationRecord& record) = 0;
 };
 
-enum class EndReason { Generations, Evaluations, TimeLimit, Patience, Failures, Stopped, Exhausted };
+enum class EndReason { Generations, Evaluations, TimeLimit, Target, Patience, Failures, Stopped, Exhausted };
 [[nodiscard]] std::string endReasonName(EndReason reason);  ///< "generations", "max_evals", …
 
 struct SearchOutcome {
@@ -161,9 +173,10 @@ inline constexpr int kMostWorkers = 1024;
 /// - Workers take candidates in order of index. maxEvals and maxConsecutiveFailures act on the candidates in order of
 ///   (generation, index), whatever the order of completion: beyond the budget nothing is evaluated, and beyond the last
 ///   of so many failures in a row nothing counts (duplicates count neither way).
+/// - The target is met when a complete generation's best fitness is no less.
 /// - Patience counts generations whose best does not exceed the best at the last reset by more than minDelta;
 ///   generation 0 sets the first reference. After a complete generation the reasons to end are tried in the order
-///   Generations, Patience, Evaluations.
+///   Target, Generations, Patience, Evaluations.
 /// - Resuming is running again with the same settings and a fitness that serves the stored evaluations.
 ///
 /// - With several objectives the better half is chosen by NSGA-II: fronts, then crowding; a candidate that shares its
@@ -175,8 +188,9 @@ inline constexpr int kMostWorkers = 1024;
 ///   failed candidates count towards maxConsecutiveFailures alike.
 ///
 /// Only the time limit and a stop depend on time. After the time limit no further candidate is handed out (isStored
-/// excepted); what is finished of the incomplete generation counts for bestDistinct. `elapsedBefore`: seconds that
-/// earlier parts of this run took. On stop the outcome holds what is finished and end == Stopped; that is no error.
+/// excepted), nor looked at (isStoredFirst excepted); what is finished of the incomplete generation counts for
+/// bestDistinct. `elapsedBefore`: seconds that earlier parts of this run took. On stop the outcome holds what is
+/// finished and end == Stopped; that is no error.
 ///
 /// Errors: Usage for settings or `workers` (1 … kMostWorkers) out of range; the observer's own; Database errors of the
 /// fitness. Blocks until every worker has ended; thread-safe (no shared state).

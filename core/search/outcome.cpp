@@ -17,6 +17,8 @@ std::string endReasonName(EndReason reason) {
             return "max_evals";
         case EndReason::TimeLimit:
             return "time_limit";
+        case EndReason::Target:
+            return "target";
         case EndReason::Patience:
             return "patience";
         case EndReason::Failures:

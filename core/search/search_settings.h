@@ -57,6 +57,7 @@ struct SearchSettings {
     int maxGenerations = 12;                 ///< bred generations, ≥ 0
     std::optional<std::int64_t> maxEvals;    ///< distinct candidates evaluated, failures included
     std::optional<double> timeLimitSeconds;  ///< working time, earlier parts of a resumed run counted in
+    std::optional<double> target;            ///< best fitness at which the search ends
     std::optional<int> patience;             ///< generations without a gain above minDelta before the search ends
     double minDelta = 0.0;
     /// A gain has to exceed its own noise as well: the standard error of the mean difference over the search items
@@ -73,6 +74,9 @@ struct SearchSettings {
     double maxDy = 0.2;
     int maxConsecutiveFailures = 5;
     int duplicateRetries = 20;
+    /// A candidate with an earlier one's scales shares its evaluation. Otherwise it is evaluated again and still shares
+    /// it, so that no value depends on this.
+    bool memo = true;
     GradientSettings gradient;
     /// Probability at most with which a look wrongly gives up a candidate that is no worse than the last that is kept
     /// (racing.h); the looks of a race share it. Unset: every candidate sees all items.
@@ -86,6 +90,14 @@ struct SearchSettings {
 [[nodiscard]] int candidatesOf(const SearchSettings& settings, int generation);
 /// Descents that lead to a generation, at most; none to the first.
 [[nodiscard]] int descentsOf(const SearchSettings& settings, int generation);
+
+/// An option that these settings' optimizer does not look at, and what does.
+struct UnusedOption {
+    std::string key;     ///< "max_dx", as settings are stored
+    std::string option;  ///< "--max-dx"
+    std::string usedBy;  ///< "--optimizer genetic"
+};
+[[nodiscard]] std::vector<UnusedOption> unusedOptions(const SearchSettings& settings);
 
 /// Usage with the setting's command-line name, its value and the allowed range. thread-safe.
 [[nodiscard]] Result<void> checkSettings(const SearchSettings& settings, int numLayers);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
 
 #include "core/search/optimizer.h"
 
@@ -28,6 +29,10 @@ class Checker {
         if (m_result && !(std::isfinite(value) && value > bound)) {
             m_result = fail(ErrorCode::Usage, fmt::format("{} is {}; it must be above {}", option, value, bound));
         }
+    }
+    void finite(const char* option, double value) {
+        if (m_result && !std::isfinite(value))
+            m_result = fail(ErrorCode::Usage, fmt::format("{} is {}; it must be a number", option, value));
     }
     void atLeast(const char* option, double value, double low) {
         if (m_result && !(std::isfinite(value) && value >= low)) {
@@ -64,12 +69,34 @@ Result<void> checkObjectives(const SearchSettings& settings) {
         return refuse("--optimizer " + optimizerName(settings.optimizer), "only the genetic search ranks by a front");
     }
     if (settings.racing) return refuse("--racing", "a race is run over the items of one fitness");
+    if (settings.target) return refuse("--target", "it is a value of one fitness");
     if (settings.gradient.refined > 0) return refuse("--refine", "a descent follows one likelihood");
     if (settings.aboveNoise) return refuse("--min-delta noise", "patience then counts hypervolume, which has no items");
     return {};
 }
 
 }  // namespace
+
+std::vector<UnusedOption> unusedOptions(const SearchSettings& settings) {
+    std::vector<UnusedOption> unused;
+    const bool genetic = settings.optimizer == OptimizerKind::Genetic;
+    const bool gradient = settings.optimizer == OptimizerKind::Gradient;
+    const bool refines = settings.gradient.refined > 0;
+    if (!genetic) {
+        for (const auto& [key, option] :
+             {std::pair("mutation_rate", "--mutation-rate"), {"max_dx", "--max-dx"}, {"max_dy", "--max-dy"}})
+            unused.push_back({key, option, "--optimizer genetic"});
+    }
+    if (!genetic && refines) unused.push_back({"refine", "--refine", "--optimizer genetic"});
+    if (!gradient) unused.push_back({"gradient_starts", "--gradient-starts", "--optimizer gradient"});
+    if (!gradient && !(genetic && refines)) {
+        for (const auto& [key, option] : {std::pair("gradient_steps", "--gradient-steps"),
+                                          {"gradient_items", "--gradient-items"},
+                                          {"gradient_rate", "--gradient-rate"}})
+            unused.push_back({key, option, "--optimizer gradient, or --optimizer genetic with --refine"});
+    }
+    return unused;
+}
 
 Result<void> checkSettings(const SearchSettings& settings, int numLayers) {
     Checker check;
@@ -80,6 +107,7 @@ Result<void> checkSettings(const SearchSettings& settings, int numLayers) {
     check.range("--max-generations", settings.maxGenerations, 0, kMaxGenerations);
     if (settings.maxEvals) check.atLeast("--max-evals", static_cast<double>(*settings.maxEvals), 1);
     if (settings.timeLimitSeconds) check.above("--time-limit", *settings.timeLimitSeconds, 0);
+    if (settings.target) check.finite("--target", *settings.target);
     if (settings.patience) check.atLeast("--patience", *settings.patience, 1);
     check.atLeast("--min-delta", settings.minDelta, 0);
     if (!free) {

@@ -181,10 +181,12 @@ std::int64_t PromptPlan::tokens() const {
 Result<VariantEvaluation> VariantEvaluation::begin(Subject subject) {
     VariantEvaluation evaluation(std::move(subject));
     const Subject& own = evaluation.m_subject;
-    auto stored = own.store.reader().outcomes(own.variantId, own.split);
-    if (!stored) return fail(stored.error());
-    for (const store::OutcomeRow& row : *stored)
-        evaluation.m_known.emplace(std::pair(row.itemId, row.position), fromRow(row));
+    if (!own.anew) {
+        auto stored = own.store.reader().outcomes(own.variantId, own.split);
+        if (!stored) return fail(stored.error());
+        for (const store::OutcomeRow& row : *stored)
+            evaluation.m_known.emplace(std::pair(row.itemId, row.position), fromRow(row));
+    }
     std::int64_t item = -1;
     for (const PromptPlan::Entry& entry : own.plan.entries()) {
         item += entry.position == 0 && !entry.tooLong ? 1 : 0;

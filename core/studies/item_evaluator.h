@@ -111,6 +111,8 @@ class VariantEvaluation {
         /// A search's candidates take leading layers over from one another, by their scales; null: nothing is.
         LayerReuse* reuse = nullptr;
         std::vector<double> scales = {};
+        /// What is stored is computed again, to the same values.
+        bool anew = false;
     };
     /// Reads what is stored, and stores the items that are too long.
     [[nodiscard]] static Result<VariantEvaluation> begin(Subject subject);

@@ -184,9 +184,14 @@ Result<void> RunProgress::chunkDone(std::int64_t computed, std::int64_t reused) 
     return {};
 }
 
+Result<void> RunProgress::keepTime() {
+    return m_store.heartbeat(m_runId, elapsedSeconds());
+}
+
 void RunProgress::addSkipped(std::int64_t prompts) {
     const std::lock_guard lock(m_mutex);
     m_done += prompts;
+    m_skipped += prompts;
     tell();
 }
 
@@ -213,6 +218,11 @@ double RunProgress::elapsedSeconds() const {
 std::int64_t RunProgress::promptsDone() const {
     const std::lock_guard lock(m_mutex);
     return m_done;
+}
+
+std::int64_t RunProgress::promptsAsked() const {
+    const std::lock_guard lock(m_mutex);
+    return m_done - m_skipped;
 }
 
 std::int64_t RunProgress::promptsComputed() const {

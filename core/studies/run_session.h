@@ -99,13 +99,16 @@ class RunProgress final : public ChunkObserver {
     void setStage(const std::string& stage);
     void setTotal(std::int64_t prompts);
     Result<void> chunkDone(std::int64_t computed, std::int64_t reused) override;
+    /// Stores the time that the run has taken so far; while prompts are done, that happens every second.
+    Result<void> keepTime();
     /// Something that the user should read and that does not end the run.
     void warn(const std::string& message) { m_observer.warned(message); }
-    /// Prompts that turned out not to be needed (duplicates, failures).
+    /// Prompts of the total that are not asked after all: they count as done, never as asked.
     void addSkipped(std::int64_t prompts);
 
     [[nodiscard]] double elapsedSeconds() const;
-    [[nodiscard]] std::int64_t promptsDone() const;      ///< reused ones included
+    [[nodiscard]] std::int64_t promptsDone() const;      ///< reused and skipped ones included
+    [[nodiscard]] std::int64_t promptsAsked() const;     ///< reused ones included
     [[nodiscard]] std::int64_t promptsComputed() const;  ///< in this sitting
     [[nodiscard]] double secondsThisSitting() const;
 
@@ -119,7 +122,7 @@ class RunProgress final : public ChunkObserver {
     const double m_start;
     mutable std::mutex m_mutex;
     std::string m_stage;
-    std::int64_t m_total = 0, m_done = 0, m_computed = 0;
+    std::int64_t m_total = 0, m_done = 0, m_skipped = 0, m_computed = 0;
     double m_lastHeartbeat = 0.0, m_lastTold = 0.0;
 };
 

@@ -27,6 +27,7 @@ json searchJson(const search::SearchSettings& settings) {
             {"max_generations", settings.maxGenerations},
             {"max_evals", optionalJson(settings.maxEvals)},
             {"time_limit", optionalJson(settings.timeLimitSeconds)},
+            {"target", optionalJson(settings.target)},
             {"patience", optionalJson(settings.patience)},
             {"min_delta", settings.minDelta},
             {"above_noise", settings.aboveNoise},
@@ -41,6 +42,7 @@ json searchJson(const search::SearchSettings& settings) {
             {"max_dy", settings.maxDy},
             {"max_failures", settings.maxConsecutiveFailures},
             {"duplicate_retries", settings.duplicateRetries},
+            {"memo", settings.memo},
             {"racing", optionalJson(settings.racing)},
             {"objectives", search::objectivesText(settings.objectives)},
             {"gradient_starts", settings.gradient.starts},
@@ -71,6 +73,7 @@ void readSettings(JsonFields& fields, SearchRunSettings& settings, SpelledSettin
     fields.read("max_generations", search.maxGenerations);
     fields.read("max_evals", search.maxEvals);
     fields.read("time_limit", search.timeLimitSeconds);
+    fields.read("target", search.target);
     fields.read("patience", search.patience);
     fields.read("min_delta", search.minDelta);
     fields.read("above_noise", search.aboveNoise);
@@ -85,6 +88,7 @@ void readSettings(JsonFields& fields, SearchRunSettings& settings, SpelledSettin
     fields.read("max_dy", search.maxDy);
     fields.read("max_failures", search.maxConsecutiveFailures);
     fields.read("duplicate_retries", search.duplicateRetries);
+    fields.read("memo", search.memo);
     fields.read("racing", search.racing);
     fields.read("gradient_starts", search.gradient.starts);
     fields.read("refine", search.gradient.refined);

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
 
 #include "core/base/random.h"
+#include "core/studies/search_recorder.h"
 #include "core/studies/slope_evaluator.h"
 
 namespace lpes::studies {
@@ -116,6 +118,11 @@ Result<search::Evaluation> SearchFitness::evaluateAll(const search::Candidate& c
     Teller teller(*this, candidate);
     const std::int64_t prompts = m_searchPlan.prompts() + m_context.shortContexts.prompts();
     if (const auto it = m_before.failed.find({candidate.generation, candidate.index}); it != m_before.failed.end()) {
+        if (const auto variant = m_before.variants.find(candidate.scales); variant != m_before.variants.end()) {
+            const auto asked = askedOf(m_context.store.reader(), variant->second);
+            if (!asked) return fail(asked.error());
+            if (auto told = teller.chunkDone(0, asked->together()); !told) return fail(told.error());
+        }
         teller.skipRest(prompts);
         search::Evaluation evaluation;
         evaluation.failed = true;
@@ -137,6 +144,10 @@ Result<search::Evaluation> SearchFitness::evaluateAll(const search::Candidate& c
 Result<search::Evaluation> SearchFitness::evaluateFirst(const search::Candidate& candidate, int count, int,
                                                         std::stop_token stop) {
     Teller teller(*this, candidate);
+    // Where its look failed in an earlier sitting it fails again, so that the race has the same runners.
+    const auto failed = m_before.failed.find({candidate.generation, candidate.index});
+    if (failed != m_before.failed.end() && !wasAskedFirst(candidate, count))
+        return fail(ErrorCode::Failed, failed->second);
     auto reading = shortContexts(candidate, teller, stop);
     if (!reading) return fail(reading.error());
     if (reading->violation > 0.0) {
@@ -146,9 +157,47 @@ Result<search::Evaluation> SearchFitness::evaluateFirst(const search::Candidate&
     return evaluationOf(evaluatePart("candidate", candidate.scales, m_searchPlan, "search", teller, stop, count));
 }
 
+Result<void> SearchFitness::evaluateAgain(const search::Candidate& candidate, int, std::stop_token stop) {
+    if (candidate.generation <= m_before.lastGeneration) return m_context.progress.chunkDone(0, m_searchPlan.prompts());
+    auto variant = m_context.store.ensureVariant(m_context.runId, "candidate", candidate.scales);
+    if (!variant) return fail(variant.error());
+    VariantEvaluation::Subject subject{m_context.bench.model.tokenizer(),
+                                       m_searchPlan,
+                                       method(candidate.scales),
+                                       m_context.score,
+                                       m_context.store,
+                                       *variant,
+                                       "search"};
+    subject.anew = true;
+    auto outcomes = evaluateVariant(std::move(subject), m_context.pool, m_context.progress, std::move(stop),
+                                    m_searchPlan.chunks().size());
+    if (!outcomes) return fail(outcomes.error());
+    return {};
+}
+
 bool SearchFitness::isStored(const search::Candidate& candidate) const {
     const std::pair place(candidate.generation, candidate.index);
     return m_before.evaluated.contains(place) || m_before.failed.contains(place);
+}
+
+bool SearchFitness::isStoredFirst(const search::Candidate& candidate, int count) const {
+    return isStored(candidate) || wasAskedFirst(candidate, count);
+}
+
+bool SearchFitness::wasAskedFirst(const search::Candidate& candidate, int count) const {
+    const auto variant = m_before.variants.find(candidate.scales);
+    if (variant == m_before.variants.end()) return false;
+    const auto rows = m_context.store.reader().outcomes(variant->second, "search");
+    if (!rows) return false;
+    std::set<std::pair<std::string, int>> asked;
+    for (const store::OutcomeRow& row : *rows) asked.emplace(row.itemId, row.position);
+    const auto chunks = std::span(m_searchPlan.chunks()).first(m_searchPlan.chunksOf(count));
+    return std::ranges::all_of(chunks, [&](const std::vector<std::size_t>& chunk) {
+        return std::ranges::all_of(chunk, [&](std::size_t index) {
+            const PromptPlan::Entry& entry = m_searchPlan.entries()[index];
+            return asked.contains({entry.itemId, entry.position});
+        });
+    });
 }
 
 std::vector<std::size_t> SearchFitness::entriesOf(const search::SlopeRequest& request) const {

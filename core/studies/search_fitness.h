@@ -27,6 +27,9 @@ struct StoredCandidates {
     std::set<std::pair<int, int>> evaluated;
     /// With the reason. They stay failed, so that a resumed history equals the first one.
     std::map<std::pair<int, int>, std::string> failed;
+    /// Of every set of scales that was asked anything, also by candidates that were not finished.
+    std::map<std::vector<double>, std::int64_t> variants;
+    int lastGeneration = -1;  ///< that is complete
 };
 
 /// The sessions that a search evaluates with.
@@ -65,9 +68,12 @@ class SearchFitness final : public search::Fitness {
     SearchFitness(Context context, const PromptPlan& searchPlan, StoredCandidates before);
 
     Result<search::Evaluation> evaluate(const search::Candidate& candidate, int worker, std::stop_token stop) override;
+    /// On the search items; of a generation that an earlier sitting completed it is counted and not done.
+    Result<void> evaluateAgain(const search::Candidate& candidate, int worker, std::stop_token stop) override;
     /// A lost peer ends the search as a stop does: no candidate is to blame.
     bool isStop(const Error& error) const override { return model::wasStopped(error) || cluster::isLostPeer(error); }
     bool isStored(const search::Candidate& candidate) const override;
+    bool isStoredFirst(const search::Candidate& candidate, int count) const override;
     void expect(const std::vector<search::Candidate>& candidates) override;
     int items() const override { return static_cast<int>(m_slopeItems.size()); }
     Result<search::Evaluation> evaluateFirst(const search::Candidate& candidate, int count, int worker,
@@ -104,6 +110,8 @@ class SearchFitness final : public search::Fitness {
                                                    ChunkObserver& observer, std::stop_token stop,
                                                    std::optional<int> firstItems);
     [[nodiscard]] Result<search::Evaluation> evaluateAll(const search::Candidate& candidate, std::stop_token stop);
+    /// Earlier sittings asked it the first `count` items.
+    [[nodiscard]] bool wasAskedFirst(const search::Candidate& candidate, int count) const;
     /// It wants no states of others any more.
     void release(const search::Candidate& candidate);
     /// `outcomes`: in order of item, then position.

@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <tuple>
+
+#include "core/studies/short_contexts.h"
 
 namespace lpes::studies {
 
@@ -25,6 +29,23 @@ json pointsJson(std::span<const curve::ControlPoint> points) {
     return out;
 }
 
+Result<AskedPrompts> askedOf(store::StoreReader& store, std::int64_t variantId) {
+    auto outcomes = store.outcomes(variantId, "search");
+    if (!outcomes) return fail(outcomes.error());
+    AskedPrompts asked;
+    std::set<std::string> items;
+    for (const store::OutcomeRow& row : *outcomes) {
+        if (row.skippedTooLong) continue;
+        ++asked.prompts;
+        items.insert(row.itemId);
+    }
+    asked.items = std::ssize(items);
+    const auto texts = store.outcomes(variantId, kGuardrailSplit);
+    if (!texts) return fail(texts.error());
+    asked.shortTexts = std::ssize(*texts);
+    return asked;
+}
+
 SearchRecorder::SearchRecorder(store::StoreWriter& store, RunProgress& progress, std::int64_t runId,
                                const search::SearchSettings& settings, Costs costs)
     : m_store(store), m_progress(progress), m_runId(runId), m_settings(settings), m_costs(costs) {}
@@ -35,9 +56,12 @@ Result<void> SearchRecorder::descentStarted(int generation) {
     return {};
 }
 
-Result<void> SearchRecorder::generationStarted(int generation, const std::vector<search::CandidateRecord>&,
+Result<void> SearchRecorder::generationStarted(int generation, const std::vector<search::CandidateRecord>& bred,
                                                int toEvaluate) {
     m_planned += toEvaluate;
+    if (!m_settings.memo) {
+        m_planned += std::ranges::count_if(bred, [](const auto& record) { return record.duplicateOf.has_value(); });
+    }
     plan(generation);
     m_progress.setStage(fmt::format("generation {} of {}", generation, m_settings.maxGenerations));
     return {};
@@ -55,12 +79,14 @@ void SearchRecorder::plan(int generation) {
 }
 
 Result<void> SearchRecorder::candidateFinished(const search::CandidateRecord& record) {
-    const search::Evaluation& evaluation = record.evaluation;
-    if (evaluation.givenUp && !record.duplicateOf) {
-        const auto seen = static_cast<std::int64_t>(evaluation.byItem.size());
-        m_progress.addSkipped(m_costs.candidate - m_costs.texts - seen * m_costs.item);
+    auto variant = m_store.ensureVariant(m_runId, "candidate", record.candidate.scales);
+    if (!variant) return fail(variant.error());
+    if (record.evaluation.givenUp && !record.duplicateOf) {
+        const auto asked = askedOf(m_store.reader(), *variant);
+        if (!asked) return fail(asked.error());
+        m_progress.addSkipped(m_costs.candidate - asked->together());
     }
-    return write(record);
+    return write(record, *variant);
 }
 
 Result<void> SearchRecorder::generationFinished(const search::GenerationRecord& record) {
@@ -78,13 +104,11 @@ Result<void> SearchRecorder::generationFinished(const search::GenerationRecord& 
     return m_store.recordGeneration(m_runId, row);
 }
 
-Result<void> SearchRecorder::write(const search::CandidateRecord& record) {
-    auto variant = m_store.ensureVariant(m_runId, "candidate", record.candidate.scales);
-    if (!variant) return fail(variant.error());
+Result<void> SearchRecorder::write(const search::CandidateRecord& record, std::int64_t variantId) {
     store::CandidateRow row;
     row.generation = record.candidate.generation;
     row.index = record.candidate.index;
-    row.variantId = *variant;
+    row.variantId = variantId;
     row.pointsJson = pointsJson(record.candidate.points).dump();
     row.state = record.evaluation.failed         ? store::CandidateRow::State::Failed
                 : record.evaluation.infeasible() ? store::CandidateRow::State::Infeasible

@@ -90,6 +90,15 @@ const char* shortOption(const SearchRunSettings& settings) {
     return settings.guardrailLimit ? "--guardrail-limit" : "--objectives short";
 }
 
+/// What looks at the fitness item by item does not see a penalty on the positions' means.
+Result<void> checkGapPenalty(const SearchRunSettings& settings) {
+    if (settings.gapPenalty == 0.0 || !(settings.search.racing || settings.search.aboveNoise)) return {};
+    return fail(ErrorCode::Usage,
+                fmt::format("{} does not go with --gap-penalty: it tests the mean over items, and the "
+                            "penalty is not part of any item's score; leave one of them out",
+                            settings.search.racing ? "--racing" : "--min-delta noise"));
+}
+
 Result<void> checkGuardrail(const SearchRunSettings& settings) {
     const double percent = settings.guardrailLimit.value_or(0.0);
     if (!(percent >= 0.0) || percent > kLargestLimit) {
@@ -122,7 +131,35 @@ Result<void> checkCounts(const SearchRunSettings& settings) {
         return fail(ErrorCode::Usage,
                     fmt::format("--gap-penalty {} is out of range; give 0 or more", settings.gapPenalty));
     }
+    if (auto ok = checkGapPenalty(settings); !ok) return ok;
     return checkGuardrail(settings);
+}
+
+namespace {
+
+bool isGiven(const SearchRunSettings& settings, const std::string& key) {
+    const auto origin = settings.origins.find(key);
+    if (origin == settings.origins.end()) return false;
+    return origin->second == "flag" || origin->second == "environment" || origin->second == "window";
+}
+
+}  // namespace
+
+Result<void> checkUsed(std::span<const SearchRunSettings> searches) {
+    if (searches.empty()) return {};
+    const search::SearchSettings& first = searches.front().search;
+    for (const search::UnusedOption& unused : search::unusedOptions(first)) {
+        if (!isGiven(searches.front(), unused.key)) continue;
+        const bool nowhere = std::ranges::all_of(searches, [&](const SearchRunSettings& one) {
+            const auto options = search::unusedOptions(one.search);
+            return std::ranges::find(options, unused.key, &search::UnusedOption::key) != options.end();
+        });
+        if (!nowhere) continue;
+        return fail(ErrorCode::Usage,
+                    fmt::format("{} has no effect with --optimizer {}; leave it out, or give {}", unused.option,
+                                search::optimizerName(first.optimizer), unused.usedBy));
+    }
+    return {};
 }
 
 Result<curve::ScaleGroups> groupsForModel(const curve::ScaleGroups& groups, const model::ModelConfig& config) {

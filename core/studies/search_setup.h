@@ -42,8 +42,11 @@ struct SearchOutline {
     SearchPlan plan;
 };
 
-/// Usage for a number that makes no sense, before anything is loaded.
+/// Usage for a number that makes no sense and for settings that do not go together, before anything is loaded.
 [[nodiscard]] Result<void> checkCounts(const SearchRunSettings& settings);
+
+/// Usage for an option that the user has given, by its origin, and that none of these searches looks at.
+[[nodiscard]] Result<void> checkUsed(std::span<const SearchRunSettings> searches);
 
 /// Items that a generated data set must have for these settings.
 [[nodiscard]] std::int64_t itemsNeeded(const SearchRunSettings& settings);

@@ -101,10 +101,9 @@ Result<StudyOutcome> SearchSitting::run(double elapsedBefore, std::stop_token st
     if (m_shortContexts.measured()) m_progress.setStage("guardrail: the model as it is");
     auto measured = m_shortContexts.measureBaseline(*m_sessions.pool, m_progress, stop);
     if (!measured) return stoppedOr(measured.error(), {});
-    SearchRecorder recorder(
-        m_store, m_progress, m_runId, settings.search,
-        {m_prepared.searchPlan.prompts() + m_shortContexts.prompts(), std::ssize(m_prepared.bench.task.positions),
-         m_shortContexts.prompts(), promptsOfAStep(m_prepared), m_shortContexts.prompts() + after});
+    SearchRecorder recorder(m_store, m_progress, m_runId, settings.search,
+                            {m_prepared.searchPlan.prompts() + m_shortContexts.prompts(), promptsOfAStep(m_prepared),
+                             m_shortContexts.prompts() + after});
     // A candidate for every session; there may be more of those, on many machines.
     const int together = std::min(m_sessions.pool->sessions(), search::kMostWorkers);
     auto outcome = search::runGeneticSearch(settings.search, m_prepared.bench.model.config().numLayers, together,
@@ -126,6 +125,8 @@ Result<StudyOutcome> SearchSitting::run(double elapsedBefore, std::stop_token st
                                 "'lpes resume {}' goes on",
                                 settings.search.maxConsecutiveFailures, last->evaluation.reason, m_runId));
     }
+    // Where the time limit ended the search, a run that is resumed from here must find it passed, and breed no more.
+    if (auto kept = m_progress.keepTime(); !kept) return fail(kept.error());
     m_progress.setTotal(m_progress.promptsDone() + after);
     m_progress.setStage("selection");
     auto winner = selectWinner(*outcome, stop);
@@ -160,6 +161,12 @@ Result<SearchSitting::Winner> SearchSitting::selectWinner(const search::SearchOu
             fmt::format("{} of {} candidates break the guardrail's limit and no other could be evaluated; give a "
                         "larger --guardrail-limit, or bounds that hold the scale 1",
                         outcome.infeasible, outcome.evaluations));
+    }
+    if (!winner && outcome.end == search::EndReason::TimeLimit && outcome.failed == 0) {
+        return fail(ErrorCode::Failed,
+                    fmt::format("the time limit of {} s had passed before a candidate was evaluated; "
+                                "give a larger --time-limit",
+                                *m_prepared.settings.search.timeLimitSeconds));
     }
     if (!winner)
         return fail(ErrorCode::Failed, "no candidate could be evaluated; the log has the reason of each failure");
@@ -357,6 +364,21 @@ Result<StudyOutcome> SearchSitting::stoppedOr(const Error& error, const search::
     return fail(error);
 }
 
+json SearchSitting::memoJson(const search::SearchOutcome& outcome) const {
+    if (!m_prepared.settings.search.memo) return nullptr;
+    const auto positions = std::ssize(m_prepared.bench.task.positions);
+    std::int64_t evaluations = 0, prompts = 0;
+    for (const search::CandidateRecord& record : outcome.candidates) {
+        const search::Evaluation& evaluation = record.evaluation;
+        if (!record.duplicateOf || evaluation.failed) continue;
+        ++evaluations;
+        prompts += m_shortContexts.prompts();
+        if (evaluation.givenUp) prompts += std::ssize(evaluation.byItem) * positions;
+        if (evaluation.complete()) prompts += m_prepared.searchPlan.prompts();
+    }
+    return {{"evaluations_spared", evaluations}, {"prompts_spared", prompts}};
+}
+
 json SearchSitting::common(const search::SearchOutcome& outcome) const {
     return {{"run_id", m_runId},
             {"seed", m_prepared.settings.search.seed},
@@ -366,8 +388,9 @@ json SearchSitting::common(const search::SearchOutcome& outcome) const {
             {"failed", outcome.failed},
             {"given_up", outcome.givenUp},
             {"infeasible", outcome.infeasible},
+            {"memo", memoJson(outcome)},
             {"layers_reused", m_fitness.layersReused()},
-            {"prompts", m_progress.promptsDone()},
+            {"prompts", m_progress.promptsAsked()},
             {"history", historyJson(outcome.history)},
             {"seconds", m_progress.elapsedSeconds()},
             {"settings", toJson(m_prepared.settings)}};

@@ -60,6 +60,8 @@ class SearchSitting {
     /// What there is when the user stopped.
     [[nodiscard]] StudyOutcome partial(const search::SearchOutcome& outcome) const;
     [[nodiscard]] Result<StudyOutcome> stoppedOr(const Error& error, const search::SearchOutcome& outcome) const;
+    /// What candidates with the scales of earlier ones would have cost; null where they were evaluated again.
+    [[nodiscard]] nlohmann::json memoJson(const search::SearchOutcome& outcome) const;
     [[nodiscard]] nlohmann::json common(const search::SearchOutcome& outcome) const;
 
     /// For what is not done in pieces, while nothing is: probes, checks, the guardrail.

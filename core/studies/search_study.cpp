@@ -19,7 +19,13 @@ using nlohmann::json;
 Result<StoredCandidates> storedCandidates(store::StoreReader& reader, std::int64_t runId) {
     auto rows = reader.candidates(runId);
     if (!rows) return fail(rows.error());
+    auto variants = reader.variants(runId);
+    if (!variants) return fail(variants.error());
+    auto generations = reader.generations(runId);
+    if (!generations) return fail(generations.error());
     StoredCandidates before;
+    if (!generations->empty()) before.lastGeneration = generations->back().generation;
+    for (store::VariantRow& variant : *variants) before.variants.emplace(std::move(variant.scales), variant.id);
     for (const store::CandidateRow& row : *rows) {
         const std::pair place(row.generation, row.index);
         if (row.state == store::CandidateRow::State::Evaluated || row.state == store::CandidateRow::State::Infeasible)

@@ -6,12 +6,11 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <set>
 
 #include "core/analysis/profile_spread.h"
 #include "core/analysis/statistics.h"
 #include "core/studies/plot_queries.h"
-#include "core/studies/short_contexts.h"
+#include "core/studies/search_recorder.h"
 #include "core/studies/slope_evaluator.h"
 #include "core/studies/study_summary.h"
 
@@ -34,50 +33,30 @@ struct Climb {
     std::optional<double> baseline;
 };
 
-/// Prompts that a variant was asked on the search items, and of how many items they are.
-struct Asked {
-    std::int64_t prompts = 0, items = 0;
-    std::int64_t shortTexts = 0;  ///< of the guardrail's limit
-};
-Result<Asked> askedOf(store::StoreReader& store, std::int64_t variantId) {
-    auto outcomes = store.outcomes(variantId, "search");
-    if (!outcomes) return fail(outcomes.error());
-    Asked asked;
-    std::set<std::string> items;
-    for (const store::OutcomeRow& row : *outcomes) {
-        if (row.skippedTooLong) continue;
-        ++asked.prompts;
-        items.insert(row.itemId);
-    }
-    asked.items = std::ssize(items);
-    const auto texts = store.outcomes(variantId, kGuardrailSplit);
-    if (!texts) return fail(texts.error());
-    asked.shortTexts = std::ssize(*texts);
-    return asked;
-}
-
-/// Prompts up to the end of a generation: full candidates, less what those that were given up were spared, and the
-/// steps of descents, as many as the settings have.
+/// Prompts up to the end of a generation: full candidates, less what those were spared that were given up, are not
+/// allowed or failed, and the steps of descents, as many as the settings have.
 class PromptCount {
   public:
     explicit PromptCount(const search::SearchSettings& settings) : m_settings(settings) {}
     Result<void> add(store::StoreReader& store, const store::CandidateRow& row) {
-        const bool evaluated = row.state == store::CandidateRow::State::Evaluated;
         using State = store::CandidateRow::State;
-        const bool givenUp =
-            (row.state == State::GivenUp || row.state == State::Infeasible) && row.duplicateGeneration < 0;
-        if (!givenUp && !(evaluated && m_full.prompts == 0)) return {};
+        const bool evaluated = row.state == State::Evaluated;
+        if (row.state == State::Duplicate && !m_settings.memo) m_repeated.push_back(row.generation);
+        const bool cutShort = row.state != State::Duplicate && !evaluated && row.duplicateGeneration < 0;
+        if (!cutShort && !(evaluated && m_full.prompts == 0)) return {};
         auto asked = askedOf(store, row.variantId);
         if (!asked) return fail(asked.error());
         if (evaluated) m_full = *asked;
-        if (givenUp) m_givenUp.emplace_back(row.generation, asked->prompts);
+        if (cutShort) m_cutShort.emplace_back(row.generation, asked->together());
         return {};
     }
     [[nodiscard]] std::int64_t upTo(const store::GenerationRow& row) const {
-        std::int64_t prompts = row.evaluations * (m_full.prompts + m_full.shortTexts);
-        for (const auto& [generation, asked] : m_givenUp) {
-            if (generation <= row.generation) prompts -= m_full.prompts - asked;
+        std::int64_t prompts = row.evaluations * m_full.together();
+        for (const auto& [generation, asked] : m_cutShort) {
+            if (generation <= row.generation) prompts -= m_full.together() - asked;
         }
+        prompts += m_full.prompts *
+                   std::ranges::count_if(m_repeated, [&](int generation) { return generation <= row.generation; });
         const std::int64_t items = std::min<std::int64_t>(m_settings.gradient.items, m_full.items);
         const std::int64_t step = m_full.items > 0 ? kSlopeCost * items * m_full.prompts / m_full.items : 0;
         for (int generation = 1; generation <= row.generation; ++generation)
@@ -87,8 +66,9 @@ class PromptCount {
 
   private:
     const search::SearchSettings& m_settings;
-    Asked m_full;
-    std::vector<std::pair<int, std::int64_t>> m_givenUp;  ///< infeasible ones too: generation, prompts
+    AskedPrompts m_full;
+    std::vector<std::pair<int, std::int64_t>> m_cutShort;  ///< generation, prompts
+    std::vector<int> m_repeated;                           ///< generations of duplicates that were evaluated again
 };
 
 Result<Climb> climbOf(store::StoreReader& store, const store::RunRow& run, const search::SearchSettings& settings) {

@@ -40,17 +40,40 @@ TEST(CommandLine, EveryVerbHasHelpOnStandardOutput) {
 
 TEST(CommandLine, SearchHelpShowsOptionsWithTheirDefaults) {
     const Finished done = run({"search", "--help"});
-    for (const char* option : {"--model",         "--task",         "--data",
-                               "--seed",          "--population",   "--max-generations",
-                               "--max-evals",     "--time-limit",   "--patience",
-                               "--min-delta",     "--curve",        "--points",
-                               "--optimizer",     "--search-items", "--select-items",
-                               "--report-items",  "--weights",      "--gap-penalty",
-                               "--scale-min",     "--scale-max",    "--grid-step",
-                               "--mutation-rate", "--max-dx",       "--max-dy",
-                               "--score",         "--workers",      "--threads-per-worker",
-                               "--device",        "--batch-size",   "--out",
-                               "--dry-run",       "--db",           "--json",
+    for (const char* option : {"--model",
+                               "--task",
+                               "--data",
+                               "--seed",
+                               "--population",
+                               "--max-generations",
+                               "--max-evals",
+                               "--time-limit",
+                               "--patience",
+                               "--target",
+                               "--min-delta",
+                               "--curve",
+                               "--points",
+                               "--optimizer",
+                               "--search-items",
+                               "--select-items",
+                               "--report-items",
+                               "--weights",
+                               "--gap-penalty",
+                               "--scale-min",
+                               "--scale-max",
+                               "--grid-step",
+                               "--mutation-rate",
+                               "--max-dx",
+                               "--max-dy",
+                               "--score",
+                               "--workers",
+                               "--threads-per-worker",
+                               "--device",
+                               "--batch-size",
+                               "--out",
+                               "--dry-run",
+                               "--db",
+                               "--json",
                                "--progress"}) {
         EXPECT_THAT(done.out, HasSubstr(option));
     }
@@ -112,7 +135,8 @@ TEST(CommandLine, NumbersAreReadWholeAndCheckedForRange) {
         {"--batch-size", "0"},      {"--grid-step", "0"},
         {"--grid-step", "fine"},    {"--weights", "1,,2"},
         {"--workers", "two"},       {"--threads-per-worker", "0"},
-        {"--patience", "0.5"},      {"--limit", "0"}};
+        {"--patience", "0.5"},      {"--limit", "0"},
+        {"--target", "high"}};
     for (const auto& [option, value] : wrong) {
         const Finished done = run({"search", "--model", "/nonexistent/model", "--task", "kv", option, value});
         EXPECT_EQ(done.code, 2) << option << " '" << value << "': " << done.err;
@@ -122,8 +146,9 @@ TEST(CommandLine, NumbersAreReadWholeAndCheckedForRange) {
 }
 
 TEST(CommandLine, AutoMeansUnset) {
-    for (const char* option : {"--max-evals", "--time-limit", "--patience", "--batch-size", "--threads-per-worker",
-                               "--pairs", "--limit", "--report-items", "--grid-step", "--weights"}) {
+    for (const char* option :
+         {"--max-evals", "--time-limit", "--target", "--patience", "--batch-size", "--threads-per-worker", "--pairs",
+          "--limit", "--report-items", "--grid-step", "--weights"}) {
         const Finished done =
             run({"search", "--model", "/nonexistent/model", "--task", "kv", option, "auto", "--dry-run"});
         EXPECT_EQ(done.code, 3) << option << ": " << done.err;  // the option is fine, the model is not

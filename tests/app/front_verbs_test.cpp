@@ -43,12 +43,42 @@ TEST_F(FrontVerbs, WhatDoesNotGoWithObjectivesIsRefusedByName) {
     const Finished racing = run(search({"--objectives", "middle,ends", "--racing", "0.05"}));
     EXPECT_EQ(racing.code, 2);
     EXPECT_THAT(racing.err, AllOf(HasSubstr("--racing"), HasSubstr("--objectives")));
+    const Finished target = run(search({"--objectives", "middle,ends", "--target", "-1"}));
+    EXPECT_EQ(target.code, 2);
+    EXPECT_THAT(target.err, AllOf(HasSubstr("--target"), HasSubstr("--objectives")));
     const Finished one = run(search({"--objectives", "middle"}));
     EXPECT_EQ(one.code, 2);
     EXPECT_THAT(one.err, HasSubstr("fewer than two"));
     const Finished none = run(search({"--guardrail", "0", "--guardrail-limit", "5"}));
     EXPECT_EQ(none.code, 2);
     EXPECT_THAT(none.err, HasSubstr("--guardrail-limit"));
+}
+
+TEST_F(FrontVerbs, AnOptionThatTheOptimizerDoesNotLookAtIsRefusedByName) {
+    const auto refused = [](std::vector<std::string> arguments) {
+        for (const char* word : {"--model", "/nonexistent/model", "--task", "kv", "--dry-run"})
+            arguments.push_back(word);
+        const Finished done = run(arguments);
+        return done.code == 2 ? done.err : std::to_string(done.code);
+    };
+    EXPECT_THAT(
+        refused({"search", "--optimizer", "gradient", "--refine", "2"}),
+        HasSubstr("--refine has no effect with --optimizer gradient; leave it out, or give --optimizer genetic"));
+    EXPECT_THAT(refused({"search", "--gradient-steps", "3"}), HasSubstr("--gradient-steps has no effect"));
+    EXPECT_THAT(refused({"search", "--optimizer", "cma-es", "--max-dx", "0.1"}), HasSubstr("--max-dx has no effect"));
+    EXPECT_EQ(refused({"search", "--refine", "2", "--gradient-steps", "3"}), "3") << "the model is what is missing";
+    EXPECT_THAT(refused({"study", "curves", "--gradient-rate", "0.2"}), HasSubstr("--gradient-rate has no effect"));
+    EXPECT_EQ(refused({"study", "convergence", "--values", "genetic,gradient", "--gradient-rate", "0.2"}), "3")
+        << "one of them descends";
+}
+
+TEST_F(FrontVerbs, WhatTestsItemsDoesNotGoWithAPenaltyOnTheGap) {
+    for (const auto& [option, value] : {std::pair("--racing", "0.05"), std::pair("--min-delta", "noise")}) {
+        const Finished done = run({"search", "--model", "/nonexistent/model", "--task", "kv", option, value,
+                                   "--gap-penalty", "0.5", "--dry-run"});
+        EXPECT_EQ(done.code, 2) << done.err;
+        EXPECT_THAT(done.err, AllOf(HasSubstr(option), HasSubstr("--gap-penalty")));
+    }
 }
 
 }  // namespace

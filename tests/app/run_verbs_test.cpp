@@ -129,9 +129,18 @@ TEST_F(RunVerbs, LayersThatAreNotReusedLeadToTheSameHistory) {
     std::vector<std::string> arguments = search();
     std::erase(arguments, "--json");
     EXPECT_THAT(run(arguments).out, HasSubstr("Layers reused"));
+    EXPECT_TRUE(with["memo"].contains("evaluations_spared"));
     const Finished wrong = run(search({"--reuse-layers", "maybe"}));
     EXPECT_EQ(wrong.code, 2);
     EXPECT_THAT(wrong.err, HasSubstr("--reuse-layers 'maybe'"));
+}
+
+TEST_F(RunVerbs, ASearchEndsWhenItsTargetIsReached) {
+    const json result = run(search({"--target", "-100"})).json();
+    ASSERT_TRUE(result.is_object());
+    EXPECT_EQ(result["end_reason"], "target");
+    EXPECT_EQ(result["history"].size(), 1u);
+    EXPECT_EQ(result["settings"]["target"]["value"], -100.0);
 }
 
 TEST_F(RunVerbs, UnwritableProfileIsToldBeforeTheSearch) {

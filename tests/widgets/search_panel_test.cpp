@@ -276,7 +276,8 @@ TEST(SearchPanel, SettingsCannotBeEditedWhileASearchIsUnderWay) {
             QTest::keyClick(box, Qt::Key_Up);
             QTest::keyClicks(box, QStringLiteral("9"));
         }
-        for (const char* name : {"Run on", "Seed", "Time limit in minutes", "Guardrail limit in percent", "Racing"}) {
+        for (const char* name :
+             {"Run on", "Seed", "Time limit in minutes", "Guardrail limit in percent", "Racing", "Target fitness"}) {
             QTest::keyClicks(named<QLineEdit>(panel, QString::fromLatin1(name)), QStringLiteral("9"));
         }
         for (const char* name : {"Device", "Optimizer", "Objectives"}) {
@@ -351,8 +352,9 @@ TEST(SearchPanel, InALowDockTheFormScrollsAndTheButtonsStay) {
         SearchPanel panel;
         lpes::test::showActive(panel, {280, height});
         const auto* area = panel.findChild<QScrollArea*>();
+        auto* last = named<QLineEdit>(panel, QStringLiteral("Target fitness"));
         more(panel)->click();
-        EXPECT_TRUE(lpes::test::waitFor([&] { return isWhollySeen(*racing(panel)); })) << "asked for and shown";
+        EXPECT_TRUE(lpes::test::waitFor([&] { return isWhollySeen(*last); })) << "asked for and shown";
         for (const SearchCommand command : kCommands) EXPECT_TRUE(isWhollySeen(*button(panel, command)));
         area->verticalScrollBar()->setValue(0);
         EXPECT_TRUE(isWhollySeen(*named<QComboBox>(panel, QStringLiteral("Task"))));

@@ -23,8 +23,8 @@ QString minutesText(const std::optional<double>& minutes) {
 }
 
 /// By SearchText.
-std::array<QString, 3> textsOf(const SearchForm& form) {
-    return {form.guardrailLimit, form.objectives, form.racing};
+std::array<QString, 4> textsOf(const SearchForm& form) {
+    return {form.guardrailLimit, form.objectives, form.racing, form.target};
 }
 
 }  // namespace
@@ -96,7 +96,7 @@ void SearchFormEdit::number(const QString& label, int low, int high, int SearchF
 void SearchFormEdit::addFolded() {
     m_more = new QToolButton(this);
     m_more->setAccessibleName(QStringLiteral("More settings"));
-    m_more->setToolTip(QStringLiteral("Short contexts that must not suffer, several objectives, races"));
+    m_more->setToolTip(QStringLiteral("Short contexts that must not suffer, several objectives, races, a target"));
     m_more->setCheckable(true);
     m_more->setAutoRaise(true);
     m_more->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
@@ -121,12 +121,16 @@ void SearchFormEdit::addFolded() {
               QStringLiteral("Gives a candidate up after a quarter or half of the search items when it lies behind the "
                              "last that would be kept, wrongly with this probability at most, as 0.05; empty: never"));
     m_racing->setPlaceholderText(QStringLiteral("never"));
+    m_target = entry(QStringLiteral("Target"), QStringLiteral("Target fitness"),
+                     QStringLiteral("Fitness on the search items at which the search ends, once the best of a whole "
+                                    "generation has it; empty: none"));
+    m_target->setPlaceholderText(QStringLiteral("none (fitness)"));
     // Not toggled: what unfolds by itself is not to move the form under the user's hands.
     connect(m_more, &QToolButton::clicked, this, [this](bool open) {
         fold(!open);
         if (open) Q_EMIT unfolded();
     });
-    for (QLineEdit* field : {m_guardrailLimit, m_racing}) {
+    for (QLineEdit* field : {m_guardrailLimit, m_racing, m_target}) {
         connect(field, &QLineEdit::textChanged, this, &SearchFormEdit::checkTexts);
     }
     for (QComboBox* field : {m_objectives, m_optimizer}) {
@@ -138,8 +142,8 @@ void SearchFormEdit::addFolded() {
     fold(true);
 }
 
-std::array<QWidget*, 3> SearchFormEdit::folded() const {
-    return {m_guardrailLimit, m_objectives, m_racing};
+std::array<QWidget*, 4> SearchFormEdit::folded() const {
+    return {m_guardrailLimit, m_objectives, m_racing, m_target};
 }
 
 void SearchFormEdit::fold(bool away) {
@@ -184,6 +188,7 @@ void SearchFormEdit::setForm(const SearchForm& form) {
     m_guardrailLimit->setText(form.guardrailLimit);
     m_objectives->setCurrentText(form.objectives);
     m_racing->setText(form.racing);
+    m_target->setText(form.target);
     m_filling = false;
     const auto texts = textsOf(form);
     fold(std::ranges::all_of(texts, &QString::isEmpty));
@@ -200,6 +205,7 @@ SearchForm SearchFormEdit::form() const {
     form.guardrailLimit = m_guardrailLimit->text().trimmed();
     form.objectives = m_objectives->currentText().trimmed();
     form.racing = m_racing->text().trimmed();
+    form.target = m_target->text().trimmed();
     return form;
 }
 
@@ -211,6 +217,7 @@ void SearchFormEdit::setLocked(bool locked) {
     m_time->setReadOnly(locked);
     m_guardrailLimit->setReadOnly(locked);
     m_racing->setReadOnly(locked);
+    m_target->setReadOnly(locked);
     m_task->setLocked(locked);
     for (QComboBox* choice : {m_device, m_optimizer, m_objectives}) lockChoice(*choice, locked);
 }
@@ -245,7 +252,8 @@ void SearchFormEdit::checkTime() {
 
 void SearchFormEdit::checkTexts() {
     if (m_filling) return;
-    const QString names[] = {QStringLiteral("guardrail limit"), QStringLiteral("objectives"), QStringLiteral("racing")};
+    const QString names[] = {QStringLiteral("guardrail limit"), QStringLiteral("objectives"), QStringLiteral("racing"),
+                             QStringLiteral("target")};
     const SearchForm now = form();
     const auto texts = textsOf(now);
     const auto fields = folded();

@@ -50,7 +50,7 @@ class SearchFormEdit : public QWidget {
     void checkTime();
     void checkTexts();
     void refuse(QLineEdit* field, const QString& why);
-    [[nodiscard]] std::array<QWidget*, 3> folded() const;  ///< by SearchText
+    [[nodiscard]] std::array<QWidget*, 4> folded() const;  ///< by SearchText
 
     struct Number {
         QSpinBox* box;
@@ -64,12 +64,12 @@ class SearchFormEdit : public QWidget {
     std::vector<Number> m_numbers;
     QLineEdit *m_host, *m_seed, *m_time;
     QToolButton* m_more = nullptr;  ///< checked: unfolded
-    QLineEdit *m_guardrailLimit = nullptr, *m_racing = nullptr;
+    QLineEdit *m_guardrailLimit = nullptr, *m_racing = nullptr, *m_target = nullptr;
     QComboBox* m_objectives = nullptr;
     SearchCheck m_check;
     bool m_filling = false;
     QString m_seedProblem, m_timeProblem;
-    std::array<QString, 3> m_textProblems;  ///< by SearchText
+    std::array<QString, 4> m_textProblems;  ///< by SearchText
 };
 
 }  // namespace lpes::widgets

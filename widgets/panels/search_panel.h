@@ -42,11 +42,12 @@ struct SearchForm {
     QString guardrailLimit;  ///< percent by which a candidate may worsen short-context perplexity
     QString objectives;      ///< "middle,ends"
     QString racing;          ///< probability with which a race wrongly gives a candidate up
+    QString target;          ///< best fitness at which the search ends
     friend bool operator==(const SearchForm&, const SearchForm&) = default;
 };
 
 /// The texts of the form whose rules are the core's.
-enum class SearchText { GuardrailLimit, Objectives, Racing };
+enum class SearchText { GuardrailLimit, Objectives, Racing, Target };
 /// Why a text that is not empty is refused in a form as it stands ("--racing 'x' is not a number from 0"); empty when
 /// it is not.
 using SearchCheck = std::function<QString(SearchText text, const SearchForm& form)>;

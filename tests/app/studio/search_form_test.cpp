@@ -31,6 +31,9 @@ SearchForm formWith(SearchText text, const char* words) {
         case SearchText::Racing:
             form.racing = typed;
             break;
+        case SearchText::Target:
+            form.target = typed;
+            break;
     }
     return form;
 }
@@ -51,6 +54,7 @@ TEST(SearchRules, RefuseANumberInTheWordsOfTheCommandLine) {
     EXPECT_EQ(whyNot(SearchText::Racing, "nan"), "--racing 'nan' is not a number from 0");
     EXPECT_EQ(whyNot(SearchText::Racing, "0"), "--racing is 0; it must be above 0");
     EXPECT_EQ(whyNot(SearchText::Racing, "0.7"), "--racing is 0.7; it must be from 0 to 0.5");
+    EXPECT_EQ(whyNot(SearchText::Target, "best"), "--target 'best' is not a number");
 }
 
 TEST(SearchRules, TakeANumberWithPointOrCommaAndNone) {
@@ -59,6 +63,9 @@ TEST(SearchRules, TakeANumberWithPointOrCommaAndNone) {
     }
     for (const char* words : {"", "auto", "0.05", "0,5"}) {
         EXPECT_THAT(whyNot(SearchText::Racing, words), IsEmpty()) << words;
+    }
+    for (const char* words : {"", "auto", "0.9", "-1,25"}) {
+        EXPECT_THAT(whyNot(SearchText::Target, words), IsEmpty()) << words;
     }
     EXPECT_EQ(take(app::optionalNumber("--racing", QStringLiteral(" 0,05 "))), 0.05);
     EXPECT_EQ(take(app::optionalNumber("--racing", QStringLiteral("auto"))), std::nullopt);
@@ -89,6 +96,9 @@ TEST(SearchRules, RefuseWhatDoesNotGoWithObjectivesAtTheObjectives) {
     form.racing = QStringLiteral("0.7");
     EXPECT_THAT(why(SearchText::Objectives, form), IsEmpty()) << "that is the other field's own matter";
     form = several;
+    form.target = QStringLiteral("-1");
+    EXPECT_THAT(why(SearchText::Objectives, form), HasSubstr("--target does not go with --objectives"));
+    form = several;
     form.refined = 2;
     EXPECT_THAT(why(SearchText::Objectives, form), HasSubstr("--refine does not go with --objectives"));
     form = several;
@@ -104,6 +114,14 @@ TEST(SearchRules, RefuseWhatDoesNotGoWithObjectivesAtTheObjectives) {
                 HasSubstr("--guardrail 0 leaves no short text"));
 }
 
+TEST(SearchRules, RefuseARaceWhereTheStudyPenalisesTheGap) {
+    studies::SearchRunSettings study;
+    study.gapPenalty = 0.5;
+    const SearchForm form = formWith(SearchText::Racing, "0.05");
+    EXPECT_THAT(why(SearchText::Racing, form, study), HasSubstr("--racing does not go with --gap-penalty"));
+    EXPECT_THAT(why(SearchText::Racing, formWith(SearchText::Racing, ""), study), IsEmpty());
+}
+
 class SearchFormWindow : public StudioTest {
   protected:
     [[nodiscard]] widgets::SearchPanel& panel() { return window->searchPanel(); }
@@ -114,23 +132,28 @@ TEST_F(SearchFormWindow, BeginsWithTheStudysRulesAndMarksWhatTheUserChanged) {
     app::StudioOptions with = options();
     with.study->guardrailLimit = 5.0;
     with.study->search.racing = 0.05;
+    with.study->search.target = -1.25;
     open(with);
     ASSERT_TRUE(waitFor([this] { return window->models().model() != nullptr; }));
     EXPECT_EQ(panel().form().guardrailLimit, QStringLiteral("5"));
     EXPECT_EQ(panel().form().racing, QStringLiteral("0.05"));
+    EXPECT_EQ(panel().form().target, QStringLiteral("-1.25"));
+    EXPECT_EQ(settings().search.target, -1.25);
     EXPECT_TRUE(named<QLineEdit>(panel(), QStringLiteral("Racing"))->isVisibleTo(&panel())) << "what is in use is seen";
-    for (const char* key : {"guardrail_limit", "objectives", "racing"}) {
+    for (const char* key : {"guardrail_limit", "objectives", "racing", "target"}) {
         EXPECT_FALSE(settings().origins.contains(key)) << key;
     }
     SearchForm form = panel().form();
     form.guardrailLimit = QStringLiteral("2,5");
     form.racing.clear();
+    form.target.clear();
     form.objectives = QStringLiteral("ends,middle");
     panel().setForm(form);
     EXPECT_EQ(settings().guardrailLimit, 2.5);
     EXPECT_EQ(settings().search.racing, std::nullopt);
+    EXPECT_EQ(settings().search.target, std::nullopt);
     EXPECT_EQ(search::objectivesText(settings().search.objectives), "middle,ends");
-    for (const char* key : {"guardrail_limit", "objectives", "racing"}) {
+    for (const char* key : {"guardrail_limit", "objectives", "racing", "target"}) {
         EXPECT_EQ(settings().origins.at(key), "window") << key;
     }
 }
@@ -183,7 +206,7 @@ TEST_F(SearchFormWindow, FitsTheWindowAtEverySizeThatLayoutsMustHoldIn) {
     openReady();
     const auto seen = [](const QWidget& widget) { return widget.visibleRegion().boundingRect() == widget.rect(); };
     auto* more = named<QToolButton>(panel(), QStringLiteral("More settings"));
-    auto* racing = named<QLineEdit>(panel(), QStringLiteral("Racing"));
+    auto* last = named<QLineEdit>(panel(), QStringLiteral("Target fitness"));
     for (const QSize& size : {QSize(1440, 900), QSize(1280, 720)}) {
         SCOPED_TRACE(size.height());
         if (more->isChecked()) more->click();
@@ -198,7 +221,7 @@ TEST_F(SearchFormWindow, FitsTheWindowAtEverySizeThatLayoutsMustHoldIn) {
         })) << "the docks have found their sizes";
         EXPECT_LE(window->minimumSizeHint().height(), size.height());
         more->click();
-        EXPECT_TRUE(waitFor([&] { return seen(*racing); })) << "the form scrolls down to what was asked for";
+        EXPECT_TRUE(waitFor([&] { return seen(*last); })) << "the form scrolls down to what was asked for";
         EXPECT_TRUE(seen(*named<QPushButton>(panel(), QStringLiteral("Start the search"))));
         EXPECT_TRUE(seen(*named<QPushButton>(panel(), QStringLiteral("Stop the search"))));
     }

@@ -47,6 +47,7 @@ TEST(EndReasonName, IsStable) {
     EXPECT_EQ(endReasonName(EndReason::Generations), "generations");
     EXPECT_EQ(endReasonName(EndReason::Evaluations), "max_evals");
     EXPECT_EQ(endReasonName(EndReason::TimeLimit), "time_limit");
+    EXPECT_EQ(endReasonName(EndReason::Target), "target");
     EXPECT_EQ(endReasonName(EndReason::Patience), "patience");
     EXPECT_EQ(endReasonName(EndReason::Failures), "failures");
     EXPECT_EQ(endReasonName(EndReason::Stopped), "stopped");

@@ -57,6 +57,59 @@ TEST(SearchEndings, PatienceIsResetByAGainAboveMinDeltaAndByCreepingToo) {
     EXPECT_EQ(runOk(settings, 12, creeping).history.size(), 2u);
 }
 
+TEST(SearchEndings, WithoutItsMemoDuplicatesAreEvaluatedAgainToTheSameHistory) {
+    class Repeating : public FunctionFitness {
+      public:
+        Result<void> evaluateAgain(const Candidate&, int, std::stop_token) override {
+            ++repeated;
+            return {};
+        }
+        std::atomic<int> repeated = 0;
+    } with, without;
+    SearchSettings settings = smallSettings();
+    settings.constraints = {1.0, 1.5, 0.5};  // eight profiles
+    const SearchOutcome reference = runOk(settings, 3, with, 2);
+    ASSERT_GT(reference.cacheHits, 0);
+    EXPECT_EQ(with.repeated, 0);
+    settings.memo = false;
+    EXPECT_EQ(runOk(settings, 3, without, 2), reference);
+    EXPECT_EQ(without.repeated, reference.cacheHits);
+}
+
+TEST(SearchEndings, TheTargetEndsItAtTheGenerationThatReachesIt) {
+    SearchSettings settings = smallSettings();
+    const auto climbing = [](const Candidate& c, std::stop_token) {
+        return FunctionFitness::value(0.5 * c.generation);
+    };
+    for (const int workers : {1, 3}) {
+        for (const double target : {0.9, 1.0}) {
+            settings.target = target;
+            FunctionFitness fitness(climbing);
+            const SearchOutcome outcome = runOk(settings, 12, fitness, workers);
+            EXPECT_EQ(outcome.end, EndReason::Target);
+            EXPECT_EQ(outcome.history.size(), 3u);
+            EXPECT_EQ(outcome.evaluations, outcome.history.back().evaluations) << "the generation is whole";
+        }
+    }
+    settings.target = 0.5 * settings.maxGenerations;
+    FunctionFitness last(climbing), never(climbing);
+    EXPECT_EQ(runOk(settings, 12, last).end, EndReason::Target) << "the last generation reached it";
+    settings.target = 100.0;
+    EXPECT_EQ(runOk(settings, 12, never).end, EndReason::Generations);
+}
+
+TEST(SearchEndings, FailedCandidatesReachNoTarget) {
+    SearchSettings settings = smallSettings();
+    settings.target = -1.0;  // below the zero that failed ones have
+    settings.maxGenerations = 1;
+    settings.maxConsecutiveFailures = 1000;
+    FunctionFitness fitness([](const Candidate&, std::stop_token) { return fail(ErrorCode::Failed, "no"); });
+    RecordingObserver observer;
+    const auto outcome = runGeneticSearch(settings, 12, 1, fitness, observer, 0.0, {});
+    ASSERT_TRUE(outcome);
+    EXPECT_EQ(outcome->end, EndReason::Generations);
+}
+
 TEST(SearchEndings, GenerationsCountTheBredOnes) {
     SearchSettings settings = smallSettings();
     settings.maxGenerations = 0;
@@ -229,6 +282,29 @@ TEST(SearchEndings, TimeLimitKeepsWhatIsFinished) {
     EXPECT_EQ(during.evaluations, 4);
     EXPECT_TRUE(during.history.empty());
     EXPECT_EQ(bestDistinct(during, 2).size(), 2u);
+}
+
+TEST(SearchEndings, AfterTheTimeLimitNobodyIsLookedAtAnew) {
+    class OneStored : public FunctionFitness {
+      public:
+        int items() const override { return 16; }
+        bool isStoredFirst(const Candidate& candidate, int) const override { return candidate.index == 0; }
+        Result<Evaluation> evaluateFirst(const Candidate& candidate, int count, int, std::stop_token) override {
+            looked.push_back(candidate.index);
+            Evaluation evaluation;
+            evaluation.byItem.assign(static_cast<std::size_t>(count), distanceFitness(candidate.scales));
+            return evaluation;
+        }
+        std::vector<int> looked;
+    } fitness;
+    SearchSettings settings = smallSettings();
+    settings.racing = 0.05;
+    settings.timeLimitSeconds = 100.0;
+    const SearchOutcome outcome = runOk(settings, 12, fitness, 1, 100.0);
+    EXPECT_EQ(outcome.end, EndReason::TimeLimit);
+    EXPECT_EQ(fitness.looked, std::vector<int>{0});
+    EXPECT_EQ(outcome.givenUp, 0) << "a look that the limit cut short decides nothing";
+    EXPECT_TRUE(fitness.calls.empty());
 }
 
 TEST(SearchEndings, StopReturnsWhatIsFinished) {

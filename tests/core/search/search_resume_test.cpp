@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <mutex>
+
+#include "core/base/random.h"
 #include "tests/core/search/search_fixtures.h"
 
 namespace lpes::search {
@@ -98,6 +101,99 @@ TEST(SearchResume, TimeLimitNeverLosesStoredEvaluations) {
     EXPECT_EQ(outcome.end, EndReason::TimeLimit);
     EXPECT_EQ(late.computed, 0);
     EXPECT_EQ(outcome.evaluations, static_cast<std::int64_t>(store.size()));
+}
+
+/// Scores item by item, for races; serves what an earlier part of the run asked, and stops at the `stopAt`-th look.
+class ResumableRace : public Fitness {
+  public:
+    static constexpr int kItems = 16;
+    using Asked = std::map<std::vector<double>, int>;  ///< scales → their first so many items
+
+    ResumableRace(Asked before, Store stored, int stopAt = -1)
+        : m_before(std::move(before)), m_stored(std::move(stored)), m_stopAt(stopAt) {}
+
+    Result<Evaluation> evaluate(const Candidate& c, int worker, std::stop_token token) override {
+        return evaluateFirst(c, kItems, worker, token);
+    }
+    Result<Evaluation> evaluateFirst(const Candidate& c, int count, int, std::stop_token token) override {
+        if (!isStoredFirst(c, count)) {
+            if (++computed == m_stopAt) stop.request_stop();
+            if (token.stop_requested()) return FunctionFitness::stopped();
+        }
+        const std::lock_guard lock(m_mutex);
+        int& most = asked.try_emplace(c.scales, m_before.contains(c.scales) ? m_before.at(c.scales) : 0).first->second;
+        most = std::max(most, count);
+        return scored(c, count);
+    }
+    bool isStop(const Error& error) const override { return error.message == "stopped by the user"; }
+    /// As the data base has it: whoever was given up has no evaluation.
+    bool isStored(const Candidate& c) const override {
+        const auto it = m_stored.find({c.generation, c.index});
+        return it != m_stored.end() && it->second.complete();
+    }
+    bool isStoredFirst(const Candidate& c, int count) const override {
+        const auto it = m_before.find(c.scales);
+        return it != m_before.end() && it->second >= count;
+    }
+    int items() const override { return kItems; }
+
+    std::atomic<int> computed{0};
+    std::stop_source stop;
+    Asked asked;
+
+  private:
+    static Evaluation scored(const Candidate& c, int count) {
+        Evaluation evaluation;
+        for (int item = 0; item < count; ++item) {
+            RandomStream own(2, kStreamTests, static_cast<std::uint32_t>(item),
+                             static_cast<std::uint32_t>(c.scales[0] * 1e6));
+            evaluation.byItem.push_back(distanceFitness(c.scales) + 0.05 * own.normal());
+            evaluation.fitness += evaluation.byItem.back() / count;
+        }
+        evaluation.byPosition = {evaluation.fitness};
+        return evaluation;
+    }
+
+    const Asked m_before;
+    const Store m_stored;
+    const int m_stopAt;
+    std::mutex m_mutex;
+};
+
+SearchSettings racingSettings() {
+    SearchSettings settings = smallSettings(11);
+    settings.racing = 0.05;
+    settings.timeLimitSeconds = 1e6;
+    return settings;
+}
+
+TEST(SearchResume, TimeLimitNeverLosesARace) {
+    ResumableRace whole({}, {});
+    RecordingObserver observer;
+    const auto reference = runGeneticSearch(racingSettings(), 5, 1, whole, observer, 0.0, {});
+    ASSERT_TRUE(reference);
+    ASSERT_GT(reference->givenUp, 0);
+    ResumableRace late(whole.asked, storeOf(observer));
+    EXPECT_EQ(runOk(racingSettings(), 5, late, 2, 2e6), *reference) << "all of it was stored before the limit";
+    EXPECT_EQ(late.computed, 0);
+}
+
+TEST(SearchResume, TimeLimitNeverLosesAnUnfinishedGenerationsRace) {
+    ResumableRace whole({}, {});
+    runOk(racingSettings(), 5, whole);
+    for (int stopAt = 2; stopAt <= whole.computed; stopAt += 3) {
+        ResumableRace first({}, {}, stopAt);
+        RecordingObserver observer;
+        const auto part = runGeneticSearch(racingSettings(), 5, 1, first, observer, 0.0, first.stop.get_token());
+        ASSERT_TRUE(part);
+        ResumableRace late(first.asked, storeOf(observer));
+        const SearchOutcome outcome = runOk(racingSettings(), 5, late, 2, 2e6);
+        EXPECT_EQ(outcome.end, EndReason::TimeLimit) << stopAt;
+        EXPECT_EQ(late.computed, 0) << stopAt;
+        EXPECT_EQ(outcome.evaluations, part->evaluations) << stopAt;
+        EXPECT_EQ(outcome.history, part->history) << stopAt;
+        EXPECT_EQ(outcome.givenUp, part->givenUp) << stopAt;
+    }
 }
 
 }  // namespace

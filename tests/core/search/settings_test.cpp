@@ -24,6 +24,27 @@ TEST(CheckSettings, AcceptsTheDefaultsAndTheSmallest) {
     EXPECT_TRUE(checkSettings(free, 2));
 }
 
+TEST(UnusedOptions, AreThoseOfOtherOptimizers) {
+    const auto names = [](OptimizerKind optimizer, int refined) {
+        SearchSettings settings;
+        settings.optimizer = optimizer;
+        settings.gradient.refined = refined;
+        std::vector<std::string> options;
+        for (const UnusedOption& unused : unusedOptions(settings)) options.push_back(unused.key);
+        return options;
+    };
+    using testing::ElementsAre;
+    EXPECT_THAT(names(OptimizerKind::Genetic, 0),
+                ElementsAre("gradient_starts", "gradient_steps", "gradient_items", "gradient_rate"));
+    EXPECT_THAT(names(OptimizerKind::Genetic, 1), ElementsAre("gradient_starts"));
+    EXPECT_THAT(names(OptimizerKind::Gradient, 0), ElementsAre("mutation_rate", "max_dx", "max_dy"));
+    EXPECT_THAT(names(OptimizerKind::Gradient, 2), ElementsAre("mutation_rate", "max_dx", "max_dy", "refine"));
+    for (const auto kind : {OptimizerKind::CmaEs, OptimizerKind::Random, OptimizerKind::Exhaustive}) {
+        EXPECT_THAT(names(kind, 1), ElementsAre("mutation_rate", "max_dx", "max_dy", "refine", "gradient_starts",
+                                                "gradient_steps", "gradient_items", "gradient_rate"));
+    }
+}
+
 TEST(CheckSettings, NamesTheOptionAndItsValue) {
     const std::vector<std::pair<const char*, std::function<void(SearchSettings&)>>> cases{
         {"--population is 3", [](auto& s) { s.population = 3; }},
@@ -32,6 +53,7 @@ TEST(CheckSettings, NamesTheOptionAndItsValue) {
         {"--max-evals is 0", [](auto& s) { s.maxEvals = 0; }},
         {"--time-limit is 0", [](auto& s) { s.timeLimitSeconds = 0; }},
         {"--time-limit is nan", [](auto& s) { s.timeLimitSeconds = std::nan(""); }},
+        {"--target is nan", [](auto& s) { s.target = std::nan(""); }},
         {"--patience is 0", [](auto& s) { s.patience = 0; }},
         {"--min-delta is -0.5", [](auto& s) { s.minDelta = -0.5; }},
         {"--points is 1", [](auto& s) { s.points = 1; }},

@@ -90,7 +90,48 @@ TEST(DescentStudy, RacesResumeToTheSameHistory) {
     EXPECT_EQ(historyWithSlopesOf(store->reader(), first->runId).dump(), expected.dump());
 }
 
-TEST(DescentStudy, ARaceCountsEveryPromptOnce) {
+/// Requests a stop when a stage begins.
+class StopAt final : public ProgressObserver {
+  public:
+    explicit StopAt(std::string stage) : m_stage(std::move(stage)) {}
+    void progressed(const Progress& progress) override {
+        if (progress.stage.starts_with(m_stage)) m_source.request_stop();
+    }
+    void warned(const std::string&) override {}
+    [[nodiscard]] std::stop_token token() const { return m_source.get_token(); }
+
+  private:
+    const std::string m_stage;
+    std::stop_source m_source;
+};
+
+TEST(DescentStudy, RacesAreNotLostWhenARunGoesOnBehindItsTimeLimit) {
+    const StudyFolder folder;
+    SearchRunSettings settings = smallSearch(folder);
+    settings.search.racing = 0.4;
+    settings.search.population = 8;
+    settings.search.maxGenerations = 4;
+    settings.search.timeLimitSeconds = 1e6;
+    settings.searchItems = 8;
+    auto store = openStore(folder / "lpes.db");
+    StopAt last("generation 4");
+    const std::int64_t run = take(studies::runSearch(settings, *store, last, last.token())).runId;
+    const auto before = take(store->reader().generations(run));
+    ASSERT_EQ(before.size(), 4u);
+    std::int64_t givenUp = 0;
+    for (const store::CandidateRow& row : take(store->reader().candidates(run)))
+        givenUp += row.state == store::CandidateRow::State::GivenUp && row.duplicateGeneration < 0;
+    EXPECT_GT(givenUp, 0) << "nobody fell behind, so the test says nothing";
+    ASSERT_TRUE(store->endRun(run, store::RunState::Stopped, 2e6, "stopped", "", ""));
+    NullObserver observer;
+    const json result = take(studies::resumeSearch(run, 2, *store, observer, {})).result;
+    EXPECT_EQ(result["end_reason"], "time_limit");
+    EXPECT_EQ(result["history"].size(), 4u);
+    EXPECT_EQ(result["given_up"], givenUp);
+    EXPECT_EQ(result["evaluations"], before.back().evaluations);
+}
+
+TEST(DescentStudy, ARaceCountsEveryPromptThatItAskedOnce) {
     const StudyFolder folder;
     SearchRunSettings settings = smallSearch(folder);
     settings.search.racing = 0.4;
@@ -100,10 +141,14 @@ TEST(DescentStudy, ARaceCountsEveryPromptOnce) {
     NullObserver observer;
     const auto raced = take(studies::runSearch(settings, *store, observer, {}));
     EXPECT_GT(raced.result["given_up"], 0) << "nobody fell behind, so the test says nothing";
-    // Skipped ones count as done, so that the total is that of a search in which every candidate sees every item.
     const std::int64_t candidates = raced.result["evaluations"].get<std::int64_t>();
     const json plan = take(studies::planSearch(settings));
-    const std::int64_t spared = (plan["candidates"].get<std::int64_t>() - candidates) * 8 * 3;
+    std::int64_t spared = (plan["candidates"].get<std::int64_t>() - candidates) * 8 * 3;
+    for (const store::CandidateRow& row : take(store->reader().candidates(raced.runId))) {
+        const bool givenUp = row.state == store::CandidateRow::State::GivenUp && row.duplicateGeneration < 0;
+        if (givenUp) spared += 8 * 3 - std::ssize(take(store->reader().outcomes(row.variantId, "search")));
+    }
+    EXPECT_GT(spared, 0);
     EXPECT_EQ(raced.result["prompts"].get<std::int64_t>(), plan["prompts"].get<std::int64_t>() - spared);
 }
 

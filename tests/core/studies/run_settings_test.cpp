@@ -43,6 +43,8 @@ TEST(RunSettings, SearchSettingsRoundTripWithTheirOrigins) {
     settings.search.population = 10;
     settings.search.maxEvals = 77;
     settings.search.timeLimitSeconds = 12.5;
+    settings.search.target = -1.5;
+    settings.search.memo = false;
     settings.search.patience = 4;
     settings.search.minDelta = 0.125;
     settings.search.curve = curve::CurveKind::Step;

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <set>
 
+#include "core/base/clock.h"
 #include "core/exporters/profile.h"
 #include "core/model/causal_lm.h"
 #include "core/model/torch/torch_runtime.h"
@@ -247,6 +248,73 @@ TEST(SearchStudy, SettingsThatMakeNoSenseAreRefusedBeforeAnythingIsWritten) {
     refuse([](auto& s) { s.compute.batchSize = 0; }, "--batch-size");
     refuse([](auto& s) { s.compute.dtype = "float8"; }, "float8");
     EXPECT_TRUE(store->reader().runs()->empty());
+}
+
+/// Notes how long a search took from its first generation to its last, and what time is stored when selection begins.
+class StageTimes final : public ProgressObserver {
+  public:
+    explicit StageTimes(store::StoreReader& reader) : m_reader(reader) {}
+    void progressed(const Progress& progress) override {
+        if (progress.stage == "generation 0 of 3" && m_first == 0.0) m_first = steadySeconds();
+        if (progress.stage == "generation 3 of 3") searched = steadySeconds() - m_first;
+        if (progress.stage == "selection" && stored < 0.0) stored = take(m_reader.lastRun()).elapsedSeconds;
+    }
+    void warned(const std::string&) override {}
+    double searched = 0.0, stored = -1.0;
+
+  private:
+    store::StoreReader& m_reader;
+    double m_first = 0.0;
+};
+
+TEST(SearchStudy, StoresItsTimeWhenSelectionBegins) {
+    const StudyFolder folder;
+    auto store = openStore(folder / "lpes.db");
+    StageTimes times(store->reader());
+    const auto outcome = studies::runSearch(smallSearch(folder), *store, times, {});
+    ASSERT_TRUE(outcome) << outcome.error().text();
+    EXPECT_GT(times.searched, 0.0);
+    EXPECT_GE(times.stored, times.searched) << "resumed, it would go on searching for the difference";
+}
+
+TEST(SearchStudy, WithoutItsMemoItAsksDuplicatesAgainAndComesToTheSame) {
+    const StudyFolder folder;
+    studies::SearchRunSettings settings = smallSearch(folder);
+    settings.search.constraints = {1.0, 1.5, 0.5};  // two layers, four profiles
+    NullObserver observer;
+    const auto ran = [&](bool memo, int stopAfter) {
+        settings.search.memo = memo;
+        auto store = openStore(folder / (std::to_string(memo) + std::to_string(stopAfter) + ".db"));
+        StopAfter stop(stopAfter);
+        auto outcome = take(studies::runSearch(settings, *store, stop, stop.token()));
+        if (outcome.stoppedEarly) outcome = take(studies::resumeSearch(outcome.runId, 2, *store, observer, {}));
+        return historyOf(store->reader(), outcome.runId);
+    };
+    const int never = 1'000'000;
+    json with = ran(true, never), without = ran(false, never);
+    const json spared = with["result"]["memo"];
+    EXPECT_GT(spared["evaluations_spared"], 0);
+    EXPECT_EQ(spared["evaluations_spared"], with["result"]["cache_hits"]);
+    EXPECT_TRUE(without["result"]["memo"].is_null());
+    EXPECT_EQ(without["result"]["prompts"].get<std::int64_t>(),
+              with["result"]["prompts"].get<std::int64_t>() + spared["prompts_spared"].get<std::int64_t>());
+    EXPECT_EQ(ran(false, 60), without) << "resumed";
+    for (json* history : {&with, &without}) {
+        for (const char* key : {"memo", "prompts"}) (*history)["result"].erase(key);
+    }
+    EXPECT_EQ(without, with);
+}
+
+TEST(SearchStudy, SaysThatTheTimeLimitCameBeforeTheFirstCandidate) {
+    const StudyFolder folder;
+    studies::SearchRunSettings settings = smallSearch(folder);
+    settings.search.timeLimitSeconds = 1e-9;
+    auto store = openStore(folder / "lpes.db");
+    NullObserver observer;
+    const auto outcome = studies::runSearch(settings, *store, observer, {});
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.error().message,
+              "the time limit of 1e-09 s had passed before a candidate was evaluated; give a larger --time-limit");
 }
 
 TEST(SearchStudy, DryRunCountsWhatTheSearchThenRuns) {
