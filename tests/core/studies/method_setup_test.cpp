@@ -216,7 +216,7 @@ TEST_F(MethodSetup, AHashIsOfWhatAMethodsFilesHold) {
     part.kind = rope::MethodPart::Kind::Moice;
     part.file = "router";
     const rope::MethodSpec spec{{part}, "moice:router"};
-    rope::MoiceRouters routers{{10000.0, 20000.0}, 2, 1, {{{1, 2}, {3, 4}, {5, 6}}}, {}};
+    rope::MoiceRouters routers{{10000.0, 20000.0}, 2, 1, {{{1, 2}, {3, 4}, {5, 6}}}, {}, {}};
     std::vector<std::string> hashes;
     const auto add = [&] {
         rope::PositionMethod method;
