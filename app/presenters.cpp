@@ -160,11 +160,9 @@ QString verdictOf(const json& result) {
     const double items = numberAt(best, "items");
     if (!std::isfinite(difference) || !std::isfinite(items)) return {};
     const bool tested = std::isfinite(p);
-    const json searched = memberOf(best, "searched_on");
+    const double searched = numberAt(memberOf(best, "searched_on"), "searched_items");
     const QString seen =
-        searched.is_object()
-            ? QStringLiteral(", %1 of them seen by the search").arg(numberAt(searched, "searched_items"))
-            : QString();
+        std::isfinite(searched) ? QStringLiteral(", %1 of them seen by the search").arg(searched) : QString();
     // A difference below zero means that the loss fell, which is the better side.
     return QStringLiteral("%1 on %2 held-out items%8: answer NLL %3%4 (%5), mean accuracy %6 → %7")
         .arg(!tested            ? QStringLiteral("no verdict")

@@ -176,7 +176,7 @@ TEST_F(CompareWindow, ComparesTwoMethodsAndShowsThemInTableAndPictures) {
     button("Start the comparison")->click();
     EXPECT_FALSE(window->search().startAction()->isEnabled()) << "one at a time";
     ASSERT_TRUE(waitForIdle());
-    EXPECT_THAT(message(), AnyOf(HasSubstr("better than baseline"), HasSubstr("no method is better"))) << message();
+    EXPECT_THAT(message(), HasSubstr("too few items for a verdict"));
     EXPECT_TRUE(window->search().startAction()->isEnabled());
     ASSERT_TRUE(waitForRun(store::RunState::Finished));
     // Times come with the end; until then the table shows what is known so far.

@@ -142,7 +142,7 @@ TEST_F(MethodSetup, LongRopeFactorsOfAProfileAreThatProfile) {
 
 TEST_F(MethodSetup, FilesThatDoNotFitAreRefused) {
     EXPECT_THAT(refusal("longrope:" + write("seven.csv", "1,1,1,1,1,1,1\n"), ErrorCode::BadInput),
-                AllOf(HasSubstr("seven.csv"), HasSubstr("needs 8")));
+                AllOf(HasSubstr("seven.csv"), HasSubstr("7 factors instead of 8")));
     EXPECT_THAT(refusal("longrope:" + write("bad.csv", "1,x\n"), ErrorCode::BadInput), HasSubstr("column 2"));
     EXPECT_THAT(refusal("lpes:" + write("three.csv", "0,1\n1,1\n2,1\n"), ErrorCode::BadInput), HasSubstr("3 layers"));
     EXPECT_THAT(refusal("moice:router.moice", ErrorCode::BadInput), HasSubstr("cannot read 'router.moice'"));

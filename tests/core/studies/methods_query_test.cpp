@@ -83,7 +83,7 @@ TEST_F(MethodsQuery, OneUnderWayShowsWhatEveryMethodWasAskedSoFar) {
 
 TEST_F(MethodsQuery, TheReportHasEveryFigureAndTheVerdicts) {
     const auto html = take(studies::reportHtml(m_store->reader(), compare(), {}));
-    for (const char* words : {"mean accuracy (95 %)", "gap", "answer NLL (nats)", "difference to the first",
+    for (const char* words : {"mean accuracy (95 %)", "gap", "answer NLL (nats)", "Differences to the first method",
                               "time / first", "tokens/s", "peak memory (MiB)", "passes", "attentions per layer",
                               "uniform:1.05", "the first method", "Wilson", "'methods' could not be drawn"})
         EXPECT_THAT(html, HasSubstr(words));
