@@ -35,7 +35,7 @@ TEST_P(Soak, MemoryIsFlatOverAThousandForwardsOfVaryingLength) {
     };
     // Buffers and the heap first reach the size that the largest shapes need, and LibTorch has compiled what it
     // multiplies keys of every length with.
-    constexpr int kWarmUp = 1000, kForwards = 1000, kLongest = 200;
+    constexpr int kWarmUp = 2000, kForwards = 1000, kLongest = 200;
     const auto forward = [&](int index, int shortest, int longest) {
         LayerScales scales;
         for (int layer = 0; layer < model->config().numLayers; ++layer)
