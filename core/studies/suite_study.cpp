@@ -123,13 +123,15 @@ Error ofSetting(const SuiteSettings& settings, const std::string& key, const Err
 /// Opens the items, and settles where the evidence stands.
 Result<void> checkBenchmark(SuiteBenchmark& benchmark, const text::Tokenizer& tokenizer, const std::stop_token& stop) {
     constexpr std::int64_t kGenerated = 100;
-    auto task = prepareTask(benchmark.task, kGenerated, &tokenizer, Purpose::Scored, stop);
-    if (!task) return fail(task.error());
-    if (task->info().movable && !benchmark.task.positions && benchmark.sharedPositions) {
-        benchmark.task.positions = benchmark.sharedPositions;
-        task = prepareTask(benchmark.task, kGenerated, &tokenizer, Purpose::Scored, stop);
-        if (!task) return fail(task.error());
+    if (!benchmark.task.positions && benchmark.sharedPositions) {
+        // Only opened items tell whether their evidence can be moved. They are looked at and not scored: the default
+        // positions may be one place in them, which the file's are not.
+        const auto seen = prepareTask(benchmark.task, kGenerated, &tokenizer, Purpose::Shown, stop);
+        if (!seen) return fail(seen.error());
+        if (seen->info().movable) benchmark.task.positions = benchmark.sharedPositions;
     }
+    const auto task = prepareTask(benchmark.task, kGenerated, &tokenizer, Purpose::Scored, stop);
+    if (!task) return fail(task.error());
     const auto score = scoreFor(*task, benchmark.score);
     if (!score) return fail(score.error());
     return {};

@@ -262,6 +262,21 @@ TEST_F(SuiteTest, EverythingIsCheckedBeforeTheFirstBenchmarkStarts) {
         "missing-mmlu");
 }
 
+TEST_F(SuiteTest, SharedPositionsStandInPlaceOfDefaultOnesThatWouldBeOnePlace) {
+    json suite = plain();
+    suite["methods"] = {"baseline"};
+    suite["benchmarks"] = json::array({suite["benchmarks"][0]});
+    suite["benchmarks"][0]["pairs"] = 2;
+    suite["limit"] = 1;
+    const auto outcome = take(studies::runSuite(take(read(suite)), *store, observer, {}));
+    EXPECT_EQ(outcome.result["failed"], 0);
+    EXPECT_EQ(outcome.result["benchmarks"][0]["methods"][0]["positions"].size(), 2u);
+    suite.erase("positions");
+    const auto refused = studies::runSuite(take(read(suite)), *store, observer, {});
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().text(), HasSubstr("'middle' and 'end' are one place"));
+}
+
 TEST_F(SuiteTest, ABenchmarkThatFailsIsRecordedAndTheOthersGoOn) {
     json suite = plain();
     suite["limit"] = 3;
