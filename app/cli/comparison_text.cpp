@@ -119,8 +119,9 @@ std::string compareText(const json& result) {
             out += fmt::format("{}: {}", method.value("method", ""), bias);
         if (const std::string guard = guardrailText(method.value("guardrail", json())); !guard.empty())
             out += fmt::format("{}: {}", method.value("method", ""), guard);
-        out += searchedOnText(method.value("searched_on", json()));
+        out += searchedOnText(method.value("searched_on", json())) + provenanceText(method);
     }
+    out += notesText(result);
     if (const json skipped = result.value("skipped_too_long", json(0)); skipped != 0) {
         out += fmt::format("{} items are longer than the shortest context and were left out for all; none was cut.\n",
                            skipped.dump());

@@ -189,6 +189,18 @@ std::string fewItemsNote() {
         analysis::kFewestItems);
 }
 
+std::string notesText(const json& result) {
+    std::string out;
+    for (const json& note : result.value("notes", json::array()))
+        out += fmt::format("{} items: {}\n", note.at("items").dump(), note.value("note", ""));
+    return out;
+}
+
+std::string provenanceText(const json& side) {
+    const std::string text = studies::provenanceText(side);
+    return text.empty() ? text : text + "\n";
+}
+
 std::string searchedOnText(const json& searched) {
     const std::string text = studies::overlapText(searched);
     return text.empty() ? text : warningText(text + "\n");
@@ -210,9 +222,7 @@ std::string evalText(const json& result) {
     out += agreementText(result.value("agreement", json()));
     out += noiseText(result.value("noise", json()));
     out += skippedNote(result);
-    for (const json& note : result.value("notes", json::array()))
-        out += fmt::format("{} items: {}\n", note.at("items").dump(), note.value("note", ""));
-    out += searchedOnText(result.value("searched_on", json()));
+    out += notesText(result) + searchedOnText(result.value("searched_on", json())) + provenanceText(result);
     out += rowsTable(result.value("groups", json::array()), "group",
                      [](const json& row) { return row.value("group", ""); });
     out += rowsTable(result.value("lengths", json::array()), "prompt tokens", [](const json& row) {

@@ -23,6 +23,10 @@ namespace lpes::cli {
 /// Which bases were searched, and which were found.
 [[nodiscard]] std::string basesText(const nlohmann::json& search);
 [[nodiscard]] std::string searchedOnText(const nlohmann::json& searched);
+/// That a method's file does not say what it was searched on.
+[[nodiscard]] std::string provenanceText(const nlohmann::json& side);
+/// What the benchmark's own rule left out of prompts, a line each.
+[[nodiscard]] std::string notesText(const nlohmann::json& result);
 [[nodiscard]] std::string benchText(const nlohmann::json& result);
 [[nodiscard]] std::string searchText(const nlohmann::json& result);
 /// The Pareto front of a search with several objectives, as a table; empty for others.

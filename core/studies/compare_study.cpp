@@ -204,9 +204,10 @@ Result<json> methodJson(const Comparison& work, const Contender& one, const anal
     out["groups"] = groupsJson(work.bench.task, one.outcomes, work.plan.graded());
     out["lengths"] = lengthsJson(one.outcomes, work.plan.graded());
     out["agreement"] = agreementJson(one.outcomes);
-    auto searchedOn = overlapJson(one.spec, work.bench.task);
+    auto searchedOn = overlapJson(one.spec, work.bench.task, one.outcomes);
     if (!searchedOn) return fail(searchedOn.error());
     out["searched_on"] = std::move(*searchedOn);
+    out["provenance"] = provenanceJson(one.spec);
     if (one.method.bucketSearch) out["bases_search"] = bucketSearchJson(one.method);
     for (const analysis::PositionResult& position : accuracy.positions)
         nll += position.answerNll / static_cast<double>(accuracy.positions.size());

@@ -101,7 +101,7 @@ class Evaluation {
         const std::vector<analysis::ItemOutcome>& outcomes = m_repeats.front();
         const auto spec = rope::parseMethod(m_settings.method);
         if (!spec) return fail(spec.error());
-        auto searchedOn = overlapJson(*spec, task);
+        auto searchedOn = overlapJson(*spec, task, outcomes);
         if (!searchedOn) return fail(searchedOn.error());
         const double seconds = m_progress.secondsThisSitting();
         StudyOutcome outcome{m_runId, m_stopped, {}};
@@ -129,6 +129,7 @@ class Evaluation {
             {"noise", noiseJson(m_repeats, task.labels)},
             {"notes", notesJson(m_work.plan)},
             {"searched_on", std::move(*searchedOn)},
+            {"provenance", provenanceJson(*spec)},
             {"applied", "verified"},
             {"seconds", seconds},
             {"prompts_per_second", seconds > 0 ? static_cast<double>(m_progress.promptsComputed()) / seconds : 0.0},

@@ -73,6 +73,11 @@ std::set<std::string> searchedNames(const json& provenance, const char* key) {
     return names;
 }
 
+/// Does it name the items of a search at all, whatever their data?
+bool saysItsItems(const json& provenance) {
+    return !searchedNames(provenance, "item_hashes").empty() || !searchedNames(provenance, "items").empty();
+}
+
 SearchedItems searchedItems(const json& provenance, const PreparedTask& task) {
     if (!provenance.is_object()) return {};
     if (auto hashes = searchedNames(provenance, "item_hashes"); !hashes.empty()) return {std::move(hashes), true};
@@ -83,13 +88,23 @@ SearchedItems searchedItems(const json& provenance, const PreparedTask& task) {
     return {searchedNames(provenance, "items"), false};
 }
 
-/// How many of all items were searched on.
-Result<std::int64_t> countSearched(const SearchedItems& searched, const PreparedTask& task) {
+/// The items that were run, none of which was too long at any position.
+std::set<std::string> itemsRun(std::span<const analysis::ItemOutcome> outcomes) {
+    std::set<std::string> ids;
+    for (const analysis::ItemOutcome& outcome : outcomes) ids.insert(outcome.itemId);
+    for (const analysis::ItemOutcome& outcome : outcomes) {
+        if (outcome.skippedTooLong) ids.erase(outcome.itemId);
+    }
+    return ids;
+}
+
+/// How many of these items were searched on.
+Result<std::int64_t> countSearched(const SearchedItems& searched, const PreparedTask& task,
+                                   const std::set<std::string>& ids) {
     std::int64_t seen = 0;
     if (searched.names.empty()) return seen;
-    for (std::int64_t item = 0; item < task.benchmark->size(); ++item) {
-        const Result<std::string> name =
-            searched.byContent ? task.benchmark->contentHash(item) : Result<std::string>(task.benchmark->id(item));
+    for (const std::string& id : ids) {
+        const Result<std::string> name = searched.byContent ? task.contentHash(id) : Result<std::string>(id);
         if (!name) return fail(name.error());
         seen += searched.names.contains(*name) ? 1 : 0;
     }
@@ -218,21 +233,42 @@ json notesJson(const PromptPlan& plan) {
     return rows;
 }
 
-Result<json> overlapJson(const rope::MethodSpec& method, const PreparedTask& task) {
+Result<json> overlapJson(const rope::MethodSpec& method, const PreparedTask& task,
+                         std::span<const analysis::ItemOutcome> outcomes) {
+    const std::set<std::string> ids = itemsRun(outcomes);
     for (const rope::MethodPart& part : method.parts) {
         if (part.kind != rope::MethodPart::Kind::Lpes) continue;
         const auto profile = exporters::readProfile(part.file);
-        if (!profile) continue;  // a bare CSV has no provenance; a file that cannot be read is refused elsewhere
+        if (!profile) continue;  // a file that cannot be read is refused elsewhere
         const SearchedItems searched = searchedItems(profile->profile.provenance, task);
-        const auto seen = countSearched(searched, task);
+        const auto seen = countSearched(searched, task, ids);
         if (!seen) return fail(seen.error());
         if (*seen == 0) continue;
         return json{{"profile", part.file},
                     {"searched_items", *seen},
-                    {"items", task.benchmark->size()},
+                    {"items", ids.size()},
                     {"matched_by", searched.byContent ? "content" : "ids"}};
     }
     return json();
+}
+
+json provenanceJson(const rope::MethodSpec& method) {
+    json said;
+    for (const rope::MethodPart& part : method.parts) {
+        if (part.kind == rope::MethodPart::Kind::LongRope) return "unknown";
+        if (part.kind != rope::MethodPart::Kind::Lpes) continue;
+        const auto profile = exporters::readProfile(part.file);
+        if (!profile || !saysItsItems(profile->profile.provenance)) return "unknown";
+        said = "recorded";
+    }
+    return said;
+}
+
+std::string provenanceText(const json& side) {
+    if (memberOf(side, "provenance") != json("unknown")) return {};
+    return fmt::format(
+        "The file of {} does not say what it was searched on; whether these items are held out is unknown.",
+        textIn(side, "method"));
 }
 
 Result<json> ownOverlapJson(const tasks::Splits& splits, const PreparedTask& task) {

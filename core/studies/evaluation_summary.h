@@ -43,12 +43,20 @@ namespace lpes::studies {
 /// [{"note", "items"}…]: what the benchmark's own rule left out of prompts, and of how many items.
 [[nodiscard]] nlohmann::json notesJson(const PromptPlan& plan);
 
-/// {"profile", "searched_items", "items", "matched_by"}: how many of the items that are evaluated a profile was
-/// searched or selected on, from its provenance. "matched_by" "content": the profile has the items' content hashes,
-/// which know them in a renamed, re-ordered or shortened copy of the data, and other data under the same names apart.
-/// "ids": it has none, being older; items are told by their ids, which name the data set, and by the seed of generated
-/// ones. Null where none was, or the profile does not say. Failed where the items cannot be read back.
-[[nodiscard]] Result<nlohmann::json> overlapJson(const rope::MethodSpec& method, const PreparedTask& task);
+/// {"profile", "searched_items", "items", "matched_by"}: how many of the items that have outcomes (none that is too
+/// long) a profile was searched or selected on, from its provenance. "matched_by" "content": the profile has the items'
+/// content hashes, which know them in a renamed, re-ordered or shortened copy of the data, and other data under the
+/// same names apart. "ids": it has none, being older; items are told by their ids, which name the data set, and by the
+/// seed of generated ones. Null where none was, or the profile does not say. Failed where the items cannot be read
+/// back.
+[[nodiscard]] Result<nlohmann::json> overlapJson(const rope::MethodSpec& method, const PreparedTask& task,
+                                                 std::span<const analysis::ItemOutcome> outcomes);
+
+/// Does a method's file (lpes:FILE, longrope:FILE) say what it was searched on? "recorded", "unknown" (a CSV, a profile
+/// made by hand), or null for a method without such a file.
+[[nodiscard]] nlohmann::json provenanceJson(const rope::MethodSpec& method);
+/// A sentence for a result, or one method's part of it, whose "provenance" is "unknown"; empty for anything else.
+[[nodiscard]] std::string provenanceText(const nlohmann::json& side);
 
 /// The same of a search and its own report, "profile" being null: data may hold an item several times, and splits are
 /// disjoint by id.

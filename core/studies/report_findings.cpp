@@ -203,6 +203,8 @@ std::string overlapWarnings(const std::vector<ReportSide>& sides) {
     for (const ReportSide& side : sides) {
         const std::string text = overlapText(memberOf(side.said, "searched_on"));
         if (!text.empty()) html += fmt::format("<p class=\"warning\">{}</p>\n", escapeHtml(text));
+        const std::string unknown = provenanceText(side.said);
+        if (!unknown.empty()) html += fmt::format("<p class=\"soft\">{}</p>\n", escapeHtml(unknown));
     }
     return html;
 }

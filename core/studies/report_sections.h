@@ -31,7 +31,8 @@ struct ReportSide {
 [[nodiscard]] std::string scoringSection(const nlohmann::json& result);
 /// What the benchmark's own rule left out of prompts.
 [[nodiscard]] std::string noteSection(const nlohmann::json& result);
-/// "NOT HELD OUT" for every profile that was searched on these items (overlapText).
+/// "NOT HELD OUT" for every profile that was searched on these items (overlapText), and a quiet line for every
+/// file that does not say what it was searched on.
 [[nodiscard]] std::string overlapWarnings(const std::vector<ReportSide>& sides);
 /// All of the above in their order.
 [[nodiscard]] std::string findings(const nlohmann::json& result);

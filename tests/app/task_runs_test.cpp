@@ -54,6 +54,18 @@ TEST_F(TaskRuns, EvalOfAnExaminationHasTheDocumentedKeys) {
     EXPECT_THAT(text.out, AllOf(HasSubstr("as given"), HasSubstr("formal_logic"), Not(HasSubstr("\033"))));
 }
 
+TEST_F(TaskRuns, ComparisonsSayWhatTheBenchmarkLeftOutAsEvaluationsDo) {
+    TinyModelSpec spec;
+    spec.contextLength = 700;
+    writeHuggingFaceFolder(makeTinyModel(spec), *s_models / "narrow");
+    std::vector<std::string> arguments =
+        mmlu("compare", {"--shots", "5", "--methods", "baseline;uniform:1.5", "--guardrail", "0"});
+    arguments[2] = (*s_models / "narrow").string();
+    const Finished done = run(arguments);
+    ASSERT_EQ(done.code, 0) << done.err;
+    EXPECT_THAT(done.out, testing::ContainsRegex("[0-9]+ items: .*of 5"));
+}
+
 TEST_F(TaskRuns, NothingIsStoredOfARefusedOne) {
     const auto refused = [&](const std::vector<std::string>& arguments, int code, const char* part) {
         const Finished done = run(arguments);

@@ -45,15 +45,27 @@ class ItemOverlap : public testing::Test {
         return provenance;
     }
 
-    /// What is said of a profile with this provenance when it is reported on a task's items.
-    [[nodiscard]] json overlap(const json& provenance, const TaskSpec& spec) const {
+    /// Every item of a task, run at one position.
+    [[nodiscard]] static std::vector<analysis::ItemOutcome> outcomesOf(const PreparedTask& task) {
+        std::vector<analysis::ItemOutcome> outcomes;
+        for (const std::string& id : task.ids()) outcomes.emplace_back().itemId = id;
+        return outcomes;
+    }
+
+    /// The file of a profile with this provenance.
+    [[nodiscard]] rope::MethodSpec methodWith(const json& provenance) const {
         const json profile{{"format", "lpes-profile"},
                            {"version", 1},
                            {"model", {{"architecture", "llama"}, {"layers", 2}, {"head_dim", 16}, {"rope_theta", 1e4}}},
                            {"scales", {1.0, 1.5}},
                            {"provenance", provenance}};
-        const auto file = folder.write("p.json", profile.dump());
-        return take(studies::overlapJson(take(rope::parseMethod("lpes:" + file.string())), prepared(spec)));
+        return take(rope::parseMethod("lpes:" + folder.write("p.json", profile.dump()).string()));
+    }
+
+    /// What is said of a profile with this provenance when it is reported on a task's items.
+    [[nodiscard]] json overlap(const json& provenance, const TaskSpec& spec) const {
+        const PreparedTask task = prepared(spec);
+        return take(studies::overlapJson(methodWith(provenance), task, outcomesOf(task)));
     }
     [[nodiscard]] std::int64_t seen(const json& provenance, const TaskSpec& spec) const {
         const json said = overlap(provenance, spec);
@@ -82,6 +94,39 @@ TEST_F(ItemOverlap, AReorderedAndShortenedCopyIsKnown) {
     EXPECT_EQ(seen(provenance, first), 1);
     first.limit = 1;
     EXPECT_EQ(seen(provenance, first), 0);
+}
+
+TEST_F(ItemOverlap, CountsTheItemsThatWereRun) {
+    const PreparedTask task = prepared(own("mine.jsonl", {1, 2, 3, 4, 5}));
+    const rope::MethodSpec method = methodWith(provenanceOf(task.spec));
+    std::vector<analysis::ItemOutcome> outcomes = outcomesOf(task);
+    outcomes.pop_back();                   // stopped ahead of the last
+    outcomes.push_back(outcomes.front());  // the first is too long at its second position
+    outcomes.back().position = 1;
+    outcomes.back().skippedTooLong = true;
+    const json said = take(studies::overlapJson(method, task, outcomes));
+    EXPECT_EQ(said["searched_items"], 2);
+    EXPECT_EQ(said["items"], 3);
+    EXPECT_EQ(take(studies::overlapJson(method, task, {})), nullptr);
+}
+
+TEST_F(ItemOverlap, AFileThatDoesNotSayWhatItWasSearchedOnIsCalledUnknown) {
+    const auto provenance = [](const rope::MethodSpec& method) { return studies::provenanceJson(method); };
+    const json searched = provenanceOf(own("mine.jsonl", {1, 2, 3}));
+    EXPECT_EQ(provenance(methodWith(searched)), "recorded");
+    EXPECT_EQ(provenance(methodWith(withoutHashes(searched))), "recorded") << "an older one, by names";
+    EXPECT_EQ(provenance(methodWith(json::object())), "unknown");
+    EXPECT_EQ(provenance(methodWith({{"items", 3}})), "unknown");
+    const std::string csv = folder.write("p.csv", "layer,scale\n0,1.0\n1,1.5\n").string();
+    EXPECT_EQ(provenance(take(rope::parseMethod("lpes:" + csv))), "unknown");
+    EXPECT_EQ(provenance(take(rope::parseMethod("longrope:" + csv))), "unknown");
+    EXPECT_EQ(provenance(take(rope::parseMethod("baseline"))), nullptr);
+    EXPECT_EQ(provenance(take(rope::parseMethod("uniform:1.5"))), nullptr);
+    EXPECT_EQ(studies::provenanceText({{"method", "lpes:p.csv"}, {"provenance", "unknown"}}),
+              "The file of lpes:p.csv does not say what it was searched on; whether these items are held out is "
+              "unknown.");
+    EXPECT_EQ(studies::provenanceText({{"method", "lpes:p.json"}, {"provenance", "recorded"}}), "");
+    EXPECT_EQ(studies::provenanceText({{"method", "baseline"}}), "");
 }
 
 TEST_F(ItemOverlap, OtherItemsUnderTheSameNameAreHeldOut) {

@@ -241,6 +241,15 @@ TEST_F(ReportTest, AProfileThatWasSearchedOnTheItemsIsMarkedAtTheTop) {
     EXPECT_LT(html.find("NOT HELD OUT"), html.find("Accuracy by position"));
 }
 
+TEST_F(ReportTest, AFileThatDoesNotSayWhatItWasSearchedOnHasAQuietLine) {
+    const json result{{"method", "lpes:<p>.csv"},
+                      {"positions", {{{"position", "begin"}, {"n", 5}, {"accuracy", 1.0}}}},
+                      {"searched_on", nullptr},
+                      {"provenance", "unknown"}};
+    EXPECT_THAT(pageOf("eval", result),
+                HasSubstr("<p class=\"soft\">The file of lpes:&lt;p&gt;.csv does not say what it was searched on"));
+}
+
 TEST_F(ReportTest, ASearchWhoseDataHoldItsItemsTwiceSaysSoInsteadOfHeldOut) {
     json heldout{{"baseline", json::object()}, {"best", {{"searched_on", nullptr}}}};
     EXPECT_THAT(pageOf("search", {{"heldout", heldout}}), HasSubstr("no candidate saw them"));
