@@ -234,6 +234,12 @@ json judgeShortContexts(const GuardrailSide& baseline, const GuardrailSide& meth
               {"fewest_items", analysis::kFewestItems}}}};
 }
 
+void noteChosenBy(json& guardrail, const std::string& option) {
+    guardrail["chosen_by"] = option;
+    guardrail["reason"] = fmt::format("{} (no independent check: under {} the same short texts chose the profile)",
+                                      guardrail.value("reason", ""), option);
+}
+
 std::string guardrailRules() {
     return fmt::format(
         "Changes against the first method on the same texts and questions, with 95 % intervals. Limits: perplexity may "

@@ -64,6 +64,10 @@ enum class Light { Green, Amber, Red };
 /// an interval are null where fewer than two items have none. The same values give the same intervals every time.
 [[nodiscard]] nlohmann::json judgeShortContexts(const GuardrailSide& baseline, const GuardrailSide& method);
 
+/// For the light of a search that measured the short texts for every candidate: adds "chosen_by" (the option that
+/// wanted them) and says in "reason" that these texts chose the profile too.
+void noteChosenBy(nlohmann::json& guardrail, const std::string& option);
+
 /// The rules above in three sentences, for reports.
 [[nodiscard]] std::string guardrailRules();
 

@@ -64,6 +64,10 @@ bool measuresShortContexts(const SearchRunSettings& settings) {
            std::ranges::find(objectives, search::Objective::Short) != objectives.end();
 }
 
+const char* shortOption(const SearchRunSettings& settings) {
+    return settings.guardrailLimit ? "--guardrail-limit" : "--objectives short";
+}
+
 std::optional<std::int64_t> reuseBytes(const SearchRunSettings& settings) {
     if (!settings.reuseLayers) return std::nullopt;
     return std::int64_t{settings.reuseMemory} << 20;
@@ -84,11 +88,6 @@ ShortTexts shortTextsOf(const SearchPlan& plan) {
 }
 
 namespace {
-
-/// What wants short texts.
-const char* shortOption(const SearchRunSettings& settings) {
-    return settings.guardrailLimit ? "--guardrail-limit" : "--objectives short";
-}
 
 /// What looks at the fitness item by item does not see a penalty on the positions' means.
 Result<void> checkGapPenalty(const SearchRunSettings& settings) {

@@ -64,6 +64,8 @@ struct ShortTexts {
 [[nodiscard]] ShortTexts shortTextsOf(const SearchPlan& plan);
 /// Every candidate's short contexts count in these settings.
 [[nodiscard]] bool measuresShortContexts(const SearchRunSettings& settings);
+/// The option that wants them, where they are measured.
+[[nodiscard]] const char* shortOption(const SearchRunSettings& settings);
 
 /// Bytes that the hidden states may take that candidates hand on to one another; nothing where they hand on none.
 [[nodiscard]] std::optional<std::int64_t> reuseBytes(const SearchRunSettings& settings);

@@ -248,7 +248,9 @@ Result<json> SearchSitting::guardrail(const std::vector<double>& scales, std::st
     if (!before) return fail(before.error());
     auto after = guardrail.measure(session(), m_fitness.method(scales), m_progress, stop);
     if (!after) return fail(after.error());
-    return guardrail.judge(*before, *after);
+    json judged = guardrail.judge(*before, *after);
+    if (measuresShortContexts(m_prepared.settings)) noteChosenBy(judged, shortOption(m_prepared.settings));
+    return judged;
 }
 
 Result<void> SearchSitting::probe(const SplitResult& baseline, const SplitResult& best,

@@ -215,6 +215,17 @@ TEST(GuardrailRules, TheRulesInWordsAndTheResultSayTheLimits) {
                                                  HasSubstr("10 points"), HasSubstr("fewer than 10")));
 }
 
+TEST(GuardrailRules, ALightJudgedOnTheTextsThatChoseTheProfileSaysSo) {
+    json judged = studies::judgeShortContexts(side(100, 100), changed(1.0, 0.0));
+    const json before = judged;
+    studies::noteChosenBy(judged, "--guardrail-limit");
+    EXPECT_EQ(judged["light"], before["light"]);
+    EXPECT_EQ(judged["chosen_by"], "--guardrail-limit");
+    EXPECT_EQ(judged["reason"], before["reason"].get<std::string>() +
+                                    " (no independent check: under --guardrail-limit the same short texts chose the "
+                                    "profile)");
+}
+
 TEST(GuardrailLines, HaveEveryIntervalAndLeaveOutWhatAnEarlierVersionDidNotStore) {
     const json judged = studies::judgeShortContexts(side(100, 100), changed(1.1, 0.2));
     const std::string lines = studies::guardrailLines(judged);

@@ -134,6 +134,8 @@ TEST_F(ShortContextsTest, StoppedAnywhereAndResumedEndInTheSameHistory) {
         const std::string name = races ? "raced" : "plain";
         auto whole = openStore(folder / (name + "-whole.db"));
         const auto full = take(studies::runSearch(own, *whole, observer, {}));
+        EXPECT_EQ(full.result["guardrail"]["chosen_by"], "--guardrail-limit");
+        EXPECT_THAT(full.result["guardrail"]["reason"], HasSubstr("no independent check"));
         const std::string expected = historyOf(whole->reader(), full.runId).dump();
         for (const int prompts : {5, 30, 90}) {
             auto store = openStore(folder / (name + std::to_string(prompts) + ".db"));
