@@ -2,6 +2,7 @@
 
 #include "app/cli/output.h"
 #include "app/cli/result_text.h"
+#include "core/studies/suite_study.h"
 
 namespace lpes::cli {
 
@@ -82,7 +83,7 @@ std::string searchesTable(const json& searches) {
 
 std::string studyText(const json& result) {
     std::string text = fmt::format("Run {}: study {}, {}, {}\n\n", result.at("run_id").dump(),
-                                   result.value("study", ""), result.value("model", ""), result.value("state", ""));
+                                   result.value("study", ""), result.value("model", ""), studies::stateText(result));
     if (!result.contains("searches")) return text;
     if (!result.at("levels").empty()) text += levelsTable(result);
     text += searchedOnText(result.value("searched_on", json()));

@@ -2,6 +2,7 @@
 
 #include "app/cli/output.h"
 #include "app/cli/result_text.h"
+#include "core/studies/suite_study.h"
 
 namespace lpes::cli {
 
@@ -37,7 +38,7 @@ std::string meansTable(const json& table) {
 
 std::string suiteText(const json& result) {
     std::string out = fmt::format("Run {}: suite {}, {}, {}\n\n", result.at("run_id").dump(), result.value("suite", ""),
-                                  result.value("model", ""), result.value("state", ""));
+                                  result.value("model", ""), studies::stateText(result));
     if (!result.contains("table")) return out;
     out += meansTable(result.at("table"));
     for (const json& part : result.at("benchmarks")) {

@@ -9,6 +9,7 @@
 #include "core/studies/report_html.h"
 #include "core/studies/report_sections.h"
 #include "core/studies/run_view.h"
+#include "core/studies/suite_study.h"
 
 namespace lpes::studies {
 
@@ -35,6 +36,10 @@ std::string verdict(const store::RunRow& run, const json& result) {
                            : tested ? " bad"
                                     : "",
                            escapeHtml(textIn(*heldout, "verdict")));
+    }
+    if (const std::string words = stateText(result);
+        run.state == store::RunState::Stopped && words.starts_with("unfinished")) {
+        return fmt::format("<p class=\"verdict bad\">This run is {}.</p>\n", escapeHtml(words));
     }
     if (run.state != store::RunState::Finished) {
         const std::string why =

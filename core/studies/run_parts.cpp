@@ -4,6 +4,7 @@
 
 #include "core/base/clock.h"
 #include "core/model/causal_lm.h"
+#include "core/studies/report_html.h"
 #include "core/studies/run_view.h"
 #include "core/studies/suite_study.h"
 
@@ -20,6 +21,17 @@ std::string wholeOf(const store::RunRow& run) {
 
 bool isPartOfSuite(const store::RunRow& run) {
     return !wholeOf(run).empty();
+}
+
+std::string stateText(const nlohmann::json& result) {
+    const std::string state = textIn(result, "state");
+    for (const char* parts : {"benchmarks", "searches"}) {
+        if (state == "stopped" && textIn(result, "end_reason") == fmt::format("failed {}", parts)) {
+            return fmt::format("unfinished: {} of {} {} failed", textIn(result, "failed"), listIn(result, parts).size(),
+                               parts);
+        }
+    }
+    return state;
 }
 
 std::string partName(std::int64_t wholeRun, const std::string& label) {

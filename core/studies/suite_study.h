@@ -57,6 +57,9 @@ struct SuiteSettings {
                                             const LoadedModel* loaded = nullptr);
 /// Is it one of a suite's benchmarks, which the suite itself takes up again?
 [[nodiscard]] bool isPartOfSuite(const store::RunRow& run);
+/// The state of a suite or a study in words, from its result: "unfinished: 1 of 3 benchmarks failed" where nobody
+/// stopped it, which the data base calls stopped because it can be resumed.
+[[nodiscard]] std::string stateText(const nlohmann::json& result);
 /// Goes on where a suite was stopped or killed: finished benchmarks are taken as they are, the one that was under way
 /// goes on behind its last finished prompt. BadInput as resumeComparison, before any of them.
 [[nodiscard]] Result<StudyOutcome> resumeSuite(std::int64_t runId, store::StoreWriter& store,

@@ -285,6 +285,10 @@ TEST_F(SuiteTest, ABenchmarkThatFailsIsRecordedAndTheOthersGoOn) {
     EXPECT_EQ(outcome.result["state"], "stopped") << "resuming tries it again";
     EXPECT_EQ(outcome.result["end_reason"], "failed benchmarks");
     EXPECT_EQ(outcome.result["failed"], 1);
+    EXPECT_EQ(studies::stateText(outcome.result), "unfinished: 1 of 3 benchmarks failed");
+    EXPECT_EQ(take(store->reader().run(outcome.runId)).state, store::RunState::Stopped);
+    EXPECT_EQ(studies::stateText({{"state", "stopped"}, {"end_reason", "stopped"}, {"failed", 1}}), "stopped");
+    EXPECT_EQ(studies::stateText({{"state", "finished"}, {"end_reason", "complete"}, {"failed", 0}}), "finished");
     EXPECT_EQ(outcome.result["benchmarks"][0]["state"], "failed");
     EXPECT_THAT(outcome.result["benchmarks"][0]["error"], HasSubstr("1024"));
     EXPECT_EQ(outcome.result["table"]["rows"][0]["mean_accuracy"][0], nullptr);
