@@ -96,8 +96,14 @@ struct Resume {
             if (isResumable(run.kind) && run.state != store::RunState::Finished && !studies::isPartOfSuite(run))
                 return run;
         }
-        // Nothing is left to resume: what the newest search says about that is the answer.
-        return (*reader)->lastRun("search");
+        // Nothing is left to resume: what the newest of them says about that is the answer.
+        for (const store::RunRow& run : *runs) {
+            if (isResumable(run.kind) && !studies::isPartOfSuite(run)) return run;
+        }
+        return fail(ErrorCode::Usage, fmt::format("the data base '{}' holds no run that can be resumed: no search, "
+                                                  "comparison, suite or study; start one first, or name another data "
+                                                  "base with --db",
+                                                  verb.database.string()));
     }
 
     Result<int> run(cluster::Ranks* ranks) {

@@ -185,6 +185,13 @@ TEST_F(RunVerbs, FinishedRunCannotBeResumed) {
     EXPECT_EQ(run({"resume", "two", "--db", database()}).code, 2);
 }
 
+TEST_F(RunVerbs, ResumeNamesEveryKindWhereNothingCanBeResumed) {
+    ASSERT_EQ(run(task("eval", {"--limit", "2"})).code, 0);
+    const Finished done = run({"resume", "last", "--db", database()});
+    EXPECT_EQ(done.code, 2);
+    EXPECT_THAT(done.err, HasSubstr("holds no run that can be resumed: no search, comparison, suite or study"));
+}
+
 TEST_F(RunVerbs, DbListsAndShowsRuns) {
     ASSERT_EQ(run(task("eval", {"--limit", "2"})).code, 0);
     const json listed = run({"db", "list", "--db", database(), "--json"}).json();
