@@ -185,7 +185,8 @@ std::string basesText(const json& search) {
 
 std::string fewItemsNote() {
     return fmt::format(
-        "–: no p value below {} items, because a test of so few finds significance where there is none\n",
+        "–: no p value below {} items and no interval of a difference, because so few show significance where there is "
+        "none\n",
         analysis::kFewestItems);
 }
 

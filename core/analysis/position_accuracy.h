@@ -58,7 +58,7 @@ struct AccuracyByPosition {
 
 /// Baseline against another on the same items: paired bootstrap on each item's mean answer NLL over positions (lower is
 /// better; meanDifference = other − baseline), and an exact McNemar test per position for information (methods.md §2).
-/// No test has a p value below kFewestItems items.
+/// No test has a p value, and no difference an interval, below kFewestItems items.
 struct Comparison {
     std::int64_t items = 0;  ///< that both sides have scored at every position
     PairedBootstrap nll;

@@ -273,6 +273,12 @@ TEST(CompareOutcomes, HasNoVerdictOnFewerThanTenItems) {
     EXPECT_FALSE(nine.nll.pValue);
     EXPECT_FALSE(nine.nllHolm);
     EXPECT_FALSE(nine.score.pValue);
+    EXPECT_FALSE(nine.score.interval);
+    auto unlike = outcomes(2, 0.1);
+    unlike.front().nll += 0.2;
+    const auto two = compareOutcomes(outcomes(2, 1.0), unlike, 3, 1);
+    EXPECT_FALSE(two.nll.interval) << "from the smaller to the larger it would exclude 0";
+    EXPECT_LT(two.nll.meanDifference, 0.0);
     EXPECT_EQ(nine.mcnemarByPosition, (std::vector<std::optional<double>>(3)));
     std::vector<Comparison> few{nine, nine};
     adjustTogether(few);

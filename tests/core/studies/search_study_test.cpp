@@ -46,7 +46,10 @@ TEST(SearchStudy, LeavesACompleteRun) {
     EXPECT_EQ(result["heldout"]["best"]["positions"][0]["n"], 6);
     EXPECT_EQ(result["heldout"]["p_value"], nullptr) << "six items are too few for a test";
     EXPECT_THAT(result["heldout"]["verdict"].get<std::string>(), testing::HasSubstr("too few items, 6 "));
-    EXPECT_TRUE(result["heldout"]["score_difference"]["low"].is_number());
+    for (const char* side : {"nll_difference_low", "nll_difference_high"})
+        EXPECT_EQ(result["heldout"][side], nullptr) << "and for an interval";
+    EXPECT_TRUE(result["heldout"]["score_difference"]["mean"].is_number());
+    EXPECT_EQ(result["heldout"]["score_difference"]["low"], nullptr);
     EXPECT_EQ(result["applied"], "verified");
 
     store::StoreReader& reader = store->reader();
