@@ -183,13 +183,14 @@ void keepSharedItems(std::span<std::vector<ItemOutcome>* const> sides, int numPo
     }
 }
 
-Interval meanAccuracyInterval(std::span<const ItemOutcome> outcomes, int numPositions, std::uint64_t seed) {
+Interval meanAccuracyInterval(std::span<const ItemOutcome> outcomes, int numPositions, std::uint64_t seed,
+                              bool graded) {
     std::vector<double> shares;
     for (const auto& [id, item] : itemsById(outcomes, numPositions)) {
         if (!isComplete(item, numPositions)) continue;
         shares.push_back(meanOf(item, &ItemOutcome::score));
     }
-    return boundedMeanInterval(shares, seed);
+    return numPositions == 1 ? scoreInterval(shares, graded) : boundedMeanInterval(shares, seed);
 }
 
 }  // namespace lpes::analysis

@@ -180,7 +180,8 @@ Result<json> methodJson(const Comparison& work, const Contender& one, const anal
         analysis::accuracyByPosition(one.outcomes, work.bench.task.labels, work.plan.graded());
     const auto positions = static_cast<int>(work.bench.task.positions.size());
     std::optional<analysis::Interval> interval;
-    if (accuracy.items > 0) interval = analysis::meanAccuracyInterval(one.outcomes, positions, seed);
+    if (accuracy.items > 0)
+        interval = analysis::meanAccuracyInterval(one.outcomes, positions, seed, work.plan.graded());
     const double seconds = std::accumulate(one.seconds.begin(), one.seconds.end(), 0.0);
     const rope::MethodCost cost = rope::methodCost(one.method);
     json out{{"method", one.text},
