@@ -131,4 +131,11 @@ json frontJson(const PreparedSearch& prepared, const std::vector<FrontMember>& f
     return out;
 }
 
+void takePickedVerdict(json& heldout, const json& front) {
+    for (const json& member : front) {
+        if (member.at("picked") != true || !member.at("heldout").is_object()) continue;
+        for (const char* key : {"p_holm", "better", "verdict"}) heldout[key] = member.at("heldout").at(key);
+    }
+}
+
 }  // namespace lpes::studies
