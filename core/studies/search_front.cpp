@@ -23,6 +23,8 @@ json sideJson(const PreparedSearch& prepared, const SplitResult& split) {
             {"items", split.accuracy.items},
             {"skipped_too_long", split.accuracy.skippedTooLong},
             {"mean_accuracy", split.accuracy.meanAccuracy},
+            {"mean_accuracy_interval",
+             meanAccuracyIntervalJson(split.accuracy, split.outcomes, prepared.settings.search.seed, graded)},
             {"gap", split.accuracy.gap},
             {"bias", biasJson(prepared.bench.task, split.outcomes)},
             {"groups", groupsJson(prepared.bench.task, split.outcomes, graded)},

@@ -53,6 +53,7 @@ TEST(Comparison, SaysOfEveryMethodWhatAnEvaluationSays) {
         for (json& position : alone["positions"]) position.erase("fitness");  // of an evaluation alone
         EXPECT_EQ(method["positions"], alone["positions"]) << method["method"];
         EXPECT_EQ(method["mean_accuracy"], alone["mean_accuracy"]);
+        EXPECT_EQ(method["mean_accuracy_interval"], alone["mean_accuracy_interval"]);
         EXPECT_EQ(method["gap"], alone["gap"]);
         EXPECT_EQ(method["lengths"], alone["lengths"]);
         EXPECT_GT(method["seconds"], 0.0);
