@@ -2,6 +2,7 @@
 
 #include "app/cli/output.h"
 #include "app/cli/result_text.h"
+#include "core/studies/suite_study.h"
 
 namespace lpes::cli {
 
@@ -40,6 +41,7 @@ std::string suiteText(const json& result) {
                                   result.value("model", ""), result.value("state", ""));
     if (!result.contains("table")) return out;
     out += meansTable(result.at("table"));
+    if (const std::string note = studies::averageNote(result.at("table")); !note.empty()) out += note + "\n";
     for (const json& part : result.at("benchmarks")) {
         out += fmt::format("\n== {} ==\n", part.value("label", ""));
         out += part.contains("error") ? "failed: " + part.value("error", "") + "\n" : compareText(part);
