@@ -130,7 +130,8 @@ std::string positionSection(const json& result) {
     }
     return html +
            "<p class=\"soft\">Intervals: Wilson's where every score is 0 or 1, else a bootstrap over items, and where "
-           "all scores are the same the exact bound of the rule of three; accuracy is then the mean score.</p>\n";
+           "all scores are the same the exact bound of the rule of three, than which no bootstrap of fewer than ten is "
+           "narrower; accuracy is then the mean score.</p>\n";
 }
 
 std::string biasSection(const std::vector<ReportSide>& sides) {
