@@ -156,7 +156,10 @@ QString verdictOf(const json& result) {
     const json heldout = memberOf(result, "heldout");
     const json baseline = memberOf(heldout, "baseline"), best = memberOf(heldout, "best");
     const double before = numberAt(baseline, "mean_accuracy"), after = numberAt(best, "mean_accuracy");
-    const double difference = numberAt(heldout, "nll_difference"), p = numberAt(heldout, "p_value");
+    const double adjusted = numberAt(heldout, "p_holm");
+    const bool byHolm = std::isfinite(adjusted);
+    const double difference = numberAt(heldout, "nll_difference");
+    const double p = byHolm ? adjusted : numberAt(heldout, "p_value");
     const double items = numberAt(best, "items");
     if (!std::isfinite(difference) || !std::isfinite(items)) return {};
     const bool tested = std::isfinite(p);
@@ -172,7 +175,8 @@ QString verdictOf(const json& result) {
         .arg(difference > 0 ? QStringLiteral("+") : QStringLiteral("−"))
         .arg(fixed(std::abs(difference)))
         .arg(!tested ? QStringLiteral("too few for a test")
-                     : QStringLiteral("p = ") + (p < 0.001 ? QString::number(p, 'g', 1) : fixed(p)))
+                     : QStringLiteral("p = ") + (p < 0.001 ? QString::number(p, 'g', 1) : fixed(p)) +
+                           (byHolm ? QStringLiteral(" by Holm") : QString()))
         .arg(fixed(before), fixed(after), seen);
 }
 

@@ -144,9 +144,21 @@ std::string scoreTestText(const json& heldout) {
                               formatP(score.at("p_value")), byPosition);
 }
 
+/// "Mean accuracy 0.300 [0.208–0.392] (95 %), gap 0.475"; without the interval where there is none.
+std::string meanAccuracyText(const json& side) {
+    const json interval = side.value("mean_accuracy_interval", json::object());
+    const json low = interval.value("low", json()), high = interval.value("high", json());
+    return fmt::format("Mean accuracy {}{}, gap {}", formatEstimate(side.at("mean_accuracy"), low, high, 3),
+                       low.is_number() ? " (95 %)" : "", formatNumber(side.at("gap"), 3));
+}
+
 std::string heldoutText(const json& heldout) {
-    std::string out = "\nHeld-out items, baseline:\n" + positionsTable(heldout.at("baseline").at("positions"));
-    out += "\nHeld-out items, best profile:\n" + positionsTable(heldout.at("best").at("positions"));
+    std::string out;
+    for (const auto& [side, name] : {std::pair{"baseline", "baseline"}, std::pair{"best", "best profile"}}) {
+        const json& said = heldout.at(side);
+        out += fmt::format("\nHeld-out items, {}:\n{}{}\n", name, positionsTable(said.at("positions")),
+                           meanAccuracyText(said));
+    }
     for (const auto& [side, name] : {std::pair{"baseline", "Baseline: "}, std::pair{"best", "Best profile: "}}) {
         if (const std::string bias = biasText(heldout.at(side).value("bias", json())); !bias.empty())
             out += name + bias;
@@ -185,7 +197,8 @@ std::string basesText(const json& search) {
 
 std::string fewItemsNote() {
     return fmt::format(
-        "–: no p value below {} items, because a test of so few finds significance where there is none\n",
+        "–: no p value below {} items and no interval of a difference, because so few show significance where there is "
+        "none\n",
         analysis::kFewestItems);
 }
 
@@ -212,8 +225,7 @@ std::string evalText(const json& result) {
                     result.value("model", ""), itemsText(result), result.value("state", "finished"));
     if (!result.contains("positions")) return out;
     out += positionsTable(result.at("positions"));
-    out += fmt::format("\nMean accuracy {}, gap {}, {} s, {} prompts/s\n", formatNumber(result.at("mean_accuracy"), 3),
-                       formatNumber(result.at("gap"), 3), formatNumber(result.at("seconds"), 1),
+    out += fmt::format("\n{}, {} s, {} prompts/s\n", meanAccuracyText(result), formatNumber(result.at("seconds"), 1),
                        formatNumber(result.at("prompts_per_second"), 2));
     out += fitnessText(result);
     if (result.contains("applied")) out += "RoPE scales: applied, " + result.at("applied").get<std::string>() + "\n";

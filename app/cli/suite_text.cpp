@@ -41,6 +41,7 @@ std::string suiteText(const json& result) {
                                   result.value("model", ""), studies::stateText(result));
     if (!result.contains("table")) return out;
     out += meansTable(result.at("table"));
+    if (const std::string note = studies::averageNote(result.at("table")); !note.empty()) out += note + "\n";
     for (const json& part : result.at("benchmarks")) {
         out += fmt::format("\n== {} ==\n", part.value("label", ""));
         out += part.contains("error") ? "failed: " + part.value("error", "") + "\n" : compareText(part);

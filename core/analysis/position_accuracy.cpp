@@ -127,12 +127,14 @@ Comparison compareOutcomes(std::span<const ItemOutcome> baseline, std::span<cons
     comparison.reference = reference;
     comparison.nll = pairedBootstrap(baselineNll, otherNll, seed);
     comparison.score = pairedBootstrap(baselineScore, otherScore, seed);
-    if (!comparison.score.interval && comparison.items > 0) {
+    const bool enough = comparison.items >= kFewestItems;
+    if (!enough) {
+        comparison.nll.pValue = comparison.score.pValue = std::nullopt;
+        comparison.nll.interval = comparison.score.interval = std::nullopt;
+    } else if (!comparison.score.interval) {
         const std::vector<double> same(baselineScore.size(), comparison.score.meanDifference);
         comparison.score.interval = boundedMeanInterval(same, seed, {-1.0, 1.0});
     }
-    const bool enough = comparison.items >= kFewestItems;
-    if (!enough) comparison.nll.pValue = comparison.score.pValue = std::nullopt;
     for (std::size_t p = 0; p < positions; ++p) {
         comparison.mcnemarByPosition.push_back(enough ? std::optional(mcnemarExact(onlyBaseline[p], onlyOther[p]))
                                                       : std::nullopt);
@@ -181,13 +183,14 @@ void keepSharedItems(std::span<std::vector<ItemOutcome>* const> sides, int numPo
     }
 }
 
-Interval meanAccuracyInterval(std::span<const ItemOutcome> outcomes, int numPositions, std::uint64_t seed) {
+Interval meanAccuracyInterval(std::span<const ItemOutcome> outcomes, int numPositions, std::uint64_t seed,
+                              bool graded) {
     std::vector<double> shares;
     for (const auto& [id, item] : itemsById(outcomes, numPositions)) {
         if (!isComplete(item, numPositions)) continue;
         shares.push_back(meanOf(item, &ItemOutcome::score));
     }
-    return boundedMeanInterval(shares, seed);
+    return numPositions == 1 ? scoreInterval(shares, graded) : boundedMeanInterval(shares, seed);
 }
 
 }  // namespace lpes::analysis

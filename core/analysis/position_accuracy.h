@@ -58,7 +58,7 @@ struct AccuracyByPosition {
 
 /// Baseline against another on the same items: paired bootstrap on each item's mean answer NLL over positions (lower is
 /// better; meanDifference = other − baseline), and an exact McNemar test per position for information (methods.md §2).
-/// No test has a p value below kFewestItems items.
+/// No test has a p value, and no difference an interval, below kFewestItems items.
 struct Comparison {
     std::int64_t items = 0;  ///< that both sides have scored at every position
     PairedBootstrap nll;
@@ -88,8 +88,9 @@ void adjustTogether(std::span<Comparison> comparisons);
 void keepSharedItems(std::span<std::vector<ItemOutcome>* const> sides, int numPositions);
 
 /// 95 % interval of the mean accuracy (boundedMeanInterval): items are drawn, each with the mean score of its
-/// positions, because the positions of one item hang together. Items that are not complete are left out.
-[[nodiscard]] Interval meanAccuracyInterval(std::span<const ItemOutcome> outcomes, int numPositions,
-                                            std::uint64_t seed);
+/// positions, because the positions of one item hang together. Where there is one position, its own interval
+/// (PositionResult), for which `graded` is as in accuracyByPosition. Items that are not complete are left out.
+[[nodiscard]] Interval meanAccuracyInterval(std::span<const ItemOutcome> outcomes, int numPositions, std::uint64_t seed,
+                                            bool graded = false);
 
 }  // namespace lpes::analysis

@@ -4,6 +4,7 @@
 #include <boost/math/distributions/binomial.hpp>
 #include <boost/math/distributions/normal.hpp>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "core/base/random.h"
@@ -104,10 +105,14 @@ Interval bootstrapMeanInterval(std::span<const double> values, std::uint64_t see
 
 Interval boundedMeanInterval(std::span<const double> values, std::uint64_t seed, Interval range) {
     if (values.empty()) return range;
-    if (!allFinite(values) || !allEqual(values)) return bootstrapMeanInterval(values, seed);
+    if (!allFinite(values)) return {kNaN, kNaN};
     const double met = std::pow(1.0 - kConfidence, 1.0 / static_cast<double>(values.size()));
     const double value = met * mean(values);
-    return {value + (1.0 - met) * range.low, value + (1.0 - met) * range.high};
+    const Interval bound{value + (1.0 - met) * range.low, value + (1.0 - met) * range.high};
+    if (allEqual(values)) return bound;
+    const Interval drawn = bootstrapMeanInterval(values, seed);
+    if (std::ssize(values) >= kFewestItems) return drawn;
+    return {std::min(drawn.low, bound.low), std::max(drawn.high, bound.high)};
 }
 
 std::optional<Interval> meanOfEstimatesInterval(std::span<const double> estimates,

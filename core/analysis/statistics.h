@@ -16,6 +16,10 @@ struct Interval {
 /// five it is 1 − 2·0.5⁵ = 94 % (order statistics; W. R. Thompson, Annals of Mathematical Statistics 7, 1936).
 inline constexpr std::size_t kFewestPairs = 6;
 
+/// Fewer items get no verdict, no p value and no interval of a difference: a bootstrap over a handful of items finds
+/// significance where there is none. Of two it is from the smaller to the larger, and excludes 0 as often as not.
+inline constexpr std::int64_t kFewestItems = 10;
+
 /// Wilson score interval of a proportion (E. B. Wilson, 1927); n = 0 gives [0, 1].
 [[nodiscard]] Interval wilsonInterval(std::int64_t successes, std::int64_t n, double confidence = 0.95);
 
@@ -40,8 +44,9 @@ struct PairedBootstrap {
 /// v, of which resampling would make a point, q·v + (1 − q)·[range.low, range.high] with q = 0.05^(1/n). For a value
 /// that n of n draws have has at least the probability q, with 95 % confidence (the exact bound of C. J. Clopper and
 /// E. S. Pearson, Biometrika 26, 1934), and what else there is may lie anywhere in the range. 1 − q ≈ 3/n is the "rule
-/// of three" (J. A. Hanley and A. Lippman-Hand, JAMA 249, 1983). No values: the whole range; NaN where one is not
-/// finite.
+/// of three" (J. A. Hanley and A. Lippman-Hand, JAMA 249, 1983). Fewer than kFewestItems unlike values: the hull of the
+/// bootstrap and of that bound at their mean, because a bootstrap of so few is too narrow, and unlike values must not
+/// seem surer than equal ones of the same mean. No values: the whole range; NaN where one is not finite.
 [[nodiscard]] Interval boundedMeanInterval(std::span<const double> values, std::uint64_t seed,
                                            Interval range = {0.0, 1.0});
 

@@ -11,8 +11,6 @@
 namespace lpes::analysis {
 
 inline constexpr double kSignificance = 0.05;
-/// Fewer complete items get no verdict: a bootstrap over a handful of items finds significance where there is none.
-inline constexpr std::int64_t kFewestItems = 10;
 
 /// With the typographic minus sign, which a value that is rounded to 0 has not.
 [[nodiscard]] std::string signedNumber(double value, int decimals);

@@ -49,11 +49,16 @@ std::optional<std::string> unprovenReason(const Profile& profile) {
     if (better == heldout->end() || !better->is_boolean() || better->get<bool>()) return std::nullopt;
     if (heldout->value("measured", true) == false)
         return "the profile was never asked the held-out items; only the JSON profile says so";
-    const auto p = heldout->find("p_value");
+    // Where several profiles of a front were tested side by side, it is the adjusted p value that decided.
+    auto p = heldout->find("p_holm");
+    const bool adjusted = p != heldout->end() && p->is_number();
+    if (!adjusted) p = heldout->find("p_value");
     if (p != heldout->end() && p->is_null())
         return "the profile's gain was not tested, on too few held-out items; only the JSON profile says so";
     return fmt::format("the profile's gain on held-out items is inside the noise{}; only the JSON profile says so",
-                       p != heldout->end() && p->is_number() ? fmt::format(" (p = {:.3g})", p->get<double>()) : "");
+                       p != heldout->end() && p->is_number()
+                           ? fmt::format(" (p = {:.3g}{})", p->get<double>(), adjusted ? " by Holm" : "")
+                           : "");
 }
 
 Result<std::vector<std::string>> checkFits(const Profile& profile, const ProfileModel& model) {

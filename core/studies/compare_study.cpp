@@ -178,16 +178,13 @@ Result<json> methodJson(const Comparison& work, const Contender& one, const anal
     const Contender& first = work.contenders.front();
     const analysis::AccuracyByPosition accuracy =
         analysis::accuracyByPosition(one.outcomes, work.bench.task.labels, work.plan.graded());
-    const auto positions = static_cast<int>(work.bench.task.positions.size());
-    std::optional<analysis::Interval> interval;
-    if (accuracy.items > 0) interval = analysis::meanAccuracyInterval(one.outcomes, positions, seed);
     const double seconds = std::accumulate(one.seconds.begin(), one.seconds.end(), 0.0);
     const rope::MethodCost cost = rope::methodCost(one.method);
     json out{{"method", one.text},
              {"method_hash", hashJson(hashes, one.text)},
              {"positions", positionsJson(accuracy)},
              {"mean_accuracy", meanJson(accuracy.meanAccuracy, accuracy.items)},
-             {"mean_accuracy_interval", intervalJson(interval)},
+             {"mean_accuracy_interval", meanAccuracyIntervalJson(accuracy, one.outcomes, seed, work.plan.graded())},
              {"gap", meanJson(accuracy.gap, accuracy.items)},
              {"items", accuracy.items},
              {"seconds", seconds},

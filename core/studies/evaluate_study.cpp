@@ -15,6 +15,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kSplit = "eval";
+constexpr std::uint64_t kIntervalSeed = 1;  // an evaluation draws nothing that could have a seed of its own
 
 Result<void> checkSettings(const EvalSettings& settings) {
     if (settings.compute.workers != 1) {
@@ -120,6 +121,8 @@ class Evaluation {
             {"skipped_too_long", m_accuracy.skippedTooLong},
             {"positions", positionsJson(m_accuracy)},
             {"mean_accuracy", meanJson(m_accuracy.meanAccuracy, m_accuracy.items)},
+            {"mean_accuracy_interval",
+             meanAccuracyIntervalJson(m_accuracy, outcomes, kIntervalSeed, m_work.plan.graded())},
             {"gap", meanJson(m_accuracy.gap, m_accuracy.items)},
             {"fitness", nullptr},
             {"bias", biasJson(task, outcomes)},

@@ -37,10 +37,10 @@ struct Finding {
     std::string reason;
 };
 
-/// A point where every item changes by the same, as under a method that changes nothing.
+/// A point where every item changes by the same, as under a method that changes nothing; of too few items none.
 Interval intervalOf(const analysis::PairedBootstrap& change, std::size_t items) {
     constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-    if (items < 2) return {kNaN, kNaN};
+    if (static_cast<std::int64_t>(items) < analysis::kFewestItems) return {kNaN, kNaN};
     return change.interval.value_or(Interval{change.meanDifference, change.meanDifference});
 }
 

@@ -67,6 +67,14 @@ nlohmann::json meanJson(double mean, std::int64_t items) {
     return items > 0 ? nlohmann::json(mean) : nlohmann::json(nullptr);
 }
 
+nlohmann::json meanAccuracyIntervalJson(const analysis::AccuracyByPosition& accuracy,
+                                        std::span<const analysis::ItemOutcome> outcomes, std::uint64_t seed,
+                                        bool graded) {
+    if (accuracy.items == 0) return intervalJson(std::nullopt);
+    const auto positions = static_cast<int>(accuracy.positions.size());
+    return intervalJson(analysis::meanAccuracyInterval(outcomes, positions, seed, graded));
+}
+
 nlohmann::json positionsJson(const analysis::AccuracyByPosition& accuracy) {
     auto rows = nlohmann::json::array();
     for (const analysis::PositionResult& position : accuracy.positions) {

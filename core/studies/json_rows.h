@@ -102,6 +102,10 @@ class JsonFields {
 
 /// The value, null where it is a mean of no items.
 [[nodiscard]] nlohmann::json meanJson(double mean, std::int64_t items);
+/// intervalJson of analysis::meanAccuracyInterval of the outcomes that `accuracy` sums up; null where no item counts.
+[[nodiscard]] nlohmann::json meanAccuracyIntervalJson(const analysis::AccuracyByPosition& accuracy,
+                                                      std::span<const analysis::ItemOutcome> outcomes,
+                                                      std::uint64_t seed, bool graded);
 /// The rows of "positions" as `eval --json` prints them (cli.md); figures of a position with n = 0 are null.
 [[nodiscard]] nlohmann::json positionsJson(const analysis::AccuracyByPosition& accuracy);
 [[nodiscard]] std::vector<store::PositionRow> positionRows(const analysis::AccuracyByPosition& accuracy,

@@ -102,9 +102,11 @@ std::string heldoutNote(const json& result) {
         fmt::format("<p class=\"soft\">{}The verdict is a paired bootstrap on the answer NLL of each item.",
                     unseen ? "Held-out items: no candidate saw them. " : "");
     if (const json score = memberOf(heldout, "score_difference"); score.is_object()) {
-        words += fmt::format(" Mean score, best profile less baseline: {} ({} to {}, 95 %, p = {}).",
-                             numberIn(score, "mean", "{:+.3f}"), numberIn(score, "low", "{:+.3f}"),
-                             numberIn(score, "high", "{:+.3f}"), numberIn(score, "p_value", "{:.3g}"));
+        words += " Mean score, best profile less baseline: " + numberIn(score, "mean", "{:+.3f}");
+        words += memberOf(score, "low").is_number()
+                     ? fmt::format(" ({} to {}, 95 %, p = {}).", numberIn(score, "low", "{:+.3f}"),
+                                   numberIn(score, "high", "{:+.3f}"), numberIn(score, "p_value", "{:.3g}"))
+                     : std::string(".");
     }
     std::string values;
     for (const json& p : listIn(heldout, "mcnemar_p_by_position")) {

@@ -98,6 +98,15 @@ std::vector<ReportSide> reportSides(const json& result) {
     return sides;
 }
 
+/// The mean over several positions, where no table of methods has it.
+void addMean(HtmlTable& table, const ReportSide& side) {
+    if (listIn(side.said, "positions").size() < 2) return;
+    const json interval = memberOf(side.said, "mean_accuracy_interval");
+    table.add({escapeHtml(side.name), "mean", "–", numberIn(side.said, "items", "{:.0f}"),
+               numberIn(side.said, "mean_accuracy", "{:.3f}"),
+               fmt::format("{} – {}", numberIn(interval, "low", "{:.3f}"), numberIn(interval, "high", "{:.3f}")), "–"});
+}
+
 std::string positionSection(const json& result) {
     HtmlTable table({"method", "position", "gold index", "n", "accuracy", "95 % interval", "answer NLL (nats)"});
     for (const ReportSide& side : reportSides(result)) {
@@ -109,6 +118,7 @@ std::string positionSection(const json& result) {
                                    numberIn(position, "ci_high", "{:.3f}")),
                        numberIn(position, "answer_nll", "{:.3f}")});
         }
+        if (!memberOf(result, "methods").is_array()) addMean(table, side);
     }
     if (table.empty()) return {};
     std::string html = table.html("Accuracy by position");
@@ -120,7 +130,8 @@ std::string positionSection(const json& result) {
     }
     return html +
            "<p class=\"soft\">Intervals: Wilson's where every score is 0 or 1, else a bootstrap over items, and where "
-           "all scores are the same the exact bound of the rule of three; accuracy is then the mean score.</p>\n";
+           "all scores are the same the exact bound of the rule of three, than which no bootstrap of fewer than ten is "
+           "narrower; accuracy is then the mean score.</p>\n";
 }
 
 std::string biasSection(const std::vector<ReportSide>& sides) {

@@ -60,8 +60,8 @@ std::string testTable(const std::vector<Method>& methods) {
            (tested ? std::string("<p class=\"soft\">Paired bootstraps over items; McNemar's exact test of accuracy at "
                                  "each position, for information. p values are adjusted by Holm's method over the "
                                  "methods, McNemar's over methods and positions.</p>\n")
-                   : fmt::format("<p class=\"soft\">–: no p values below {} items, of which a test would find "
-                                 "significance where there is none.</p>\n",
+                   : fmt::format("<p class=\"soft\">–: no p values below {} items and no intervals of differences, "
+                                 "because so few show significance where there is none.</p>\n",
                                  analysis::kFewestItems));
 }
 

@@ -10,6 +10,7 @@
 #include "core/studies/run_parts.h"
 #include "core/studies/run_view.h"
 #include "core/studies/suite_parts.h"
+#include "core/studies/suite_study.h"
 
 namespace lpes::studies {
 
@@ -61,10 +62,11 @@ std::string paperTable(const json& table) {
                 percentCell(cellOf(column)(row), intervalOf(row, column), best[column].first, best[column].second));
         out.add(std::move(cells));
     }
+    const std::string note = averageNote(table);
     return out.html("Methods by benchmark") +
            "<p class=\"soft\">Mean over positions, of scores between 0 and 100, with its 95 % interval over items; the "
-           "best of a column is bold. The average is over the benchmarks that have finished, its interval out of "
-           "theirs.</p>\n";
+           "best of a column is bold. The average is over the benchmarks that have finished" +
+           (note.empty() ? std::string(", its interval out of theirs.") : ". " + escapeHtml(note)) + "</p>\n";
 }
 
 /// What is known of a benchmark: its stored comparison, else why there is none.
@@ -109,10 +111,11 @@ Result<std::string> suiteSections(store::StoreReader& store, const store::RunRow
     if (!stored) return fail(stored.error());
     const json settings = parseObject(run.settingsJson);
     const auto methods = settingOr<std::vector<std::string>>(settings, "methods", {});
+    using Labels = std::vector<std::pair<std::string, std::string>>;
     json parts = json::array();
     for (const json& benchmark : settingOr<std::vector<json>>(settings, "benchmarks", {}))
         parts.push_back(partOf(*stored, result, textIn(benchmark, "label")));
-    std::string html = paperTable(suiteTableJson(methods, parts));
+    std::string html = paperTable(suiteTableJson(methods, parts, settingOr<Labels>(settings, "shared_items", {})));
     for (const json& part : parts) {
         const std::string label = part["label"].get<std::string>();
         html += "<section><h2>" + escapeHtml(label) + "</h2>\n" + aboutPart(part);

@@ -23,6 +23,8 @@ json sideJson(const PreparedSearch& prepared, const SplitResult& split) {
             {"items", split.accuracy.items},
             {"skipped_too_long", split.accuracy.skippedTooLong},
             {"mean_accuracy", split.accuracy.meanAccuracy},
+            {"mean_accuracy_interval",
+             meanAccuracyIntervalJson(split.accuracy, split.outcomes, prepared.settings.search.seed, graded)},
             {"gap", split.accuracy.gap},
             {"bias", biasJson(prepared.bench.task, split.outcomes)},
             {"groups", groupsJson(prepared.bench.task, split.outcomes, graded)},
@@ -129,6 +131,13 @@ json frontJson(const PreparedSearch& prepared, const std::vector<FrontMember>& f
         out.push_back(std::move(one));
     }
     return out;
+}
+
+void takePickedVerdict(json& heldout, const json& front) {
+    for (const json& member : front) {
+        if (member.at("picked") != true || !member.at("heldout").is_object()) continue;
+        for (const char* key : {"p_holm", "better", "verdict"}) heldout[key] = member.at("heldout").at(key);
+    }
 }
 
 }  // namespace lpes::studies

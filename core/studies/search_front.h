@@ -15,9 +15,9 @@ namespace lpes::studies {
 [[nodiscard]] std::vector<search::CandidateRecord> finalistsOf(const search::SearchOutcome& outcome,
                                                                const SearchRunSettings& settings);
 
-/// {"baseline", "best": positions, bias, groups, lengths of each, "p_value", "nll_difference", …, "verdict"}; p values
-/// are null where there are too few items (analysis::Comparison). A finished search adds "searched_on" to "best":
-/// ownOverlapJson.
+/// {"baseline", "best": positions, mean accuracy with its interval, bias, groups, lengths of each, "p_value",
+/// "nll_difference", …, "verdict"}; p values are null where there are too few items (analysis::Comparison). A search
+/// with several objectives adds takePickedVerdict's. A finished search adds "searched_on" to "best": ownOverlapJson.
 [[nodiscard]] nlohmann::json heldoutJson(const PreparedSearch& prepared, const SearchFitness::SplitResult& baseline,
                                          const SearchFitness::SplitResult& best,
                                          const analysis::Comparison& comparison);
@@ -38,5 +38,8 @@ struct FrontMember {
 /// adjustment over the members that were asked, by which "better" and "verdict" are}…].
 [[nodiscard]] nlohmann::json frontJson(const PreparedSearch& prepared, const std::vector<FrontMember>& front,
                                        const SearchFitness::SplitResult* baseline);
+/// Gives the held-out comparison of a run's profile ("heldout") the "p_holm", "better" and "verdict" that the picked
+/// member of frontJson has: the profile was tested as one of several, and has one verdict.
+void takePickedVerdict(nlohmann::json& heldout, const nlohmann::json& front);
 
 }  // namespace lpes::studies

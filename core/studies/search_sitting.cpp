@@ -328,7 +328,10 @@ Result<StudyOutcome> SearchSitting::finish(const search::SearchOutcome& outcome,
     auto searchedOn = ownOverlapJson(m_prepared.splits, m_prepared.bench.task);
     if (!searchedOn) return fail(searchedOn.error());
     result["heldout"]["best"]["searched_on"] = std::move(*searchedOn);
-    if (m_front.is_array()) result["front"] = m_front;
+    if (m_front.is_array()) {
+        takePickedVerdict(result["heldout"], m_front);
+        result["front"] = m_front;
+    }
     auto provenance = provenanceOf(m_prepared);
     if (!provenance) return fail(provenance.error());
     for (const char* key : {"heldout", "guardrail"}) (*provenance)[key] = result[key];

@@ -181,6 +181,7 @@ json toJson(const SuiteSettings& settings) {
                   {"benchmarks", std::move(benchmarks)}});
     json stored = withOrigins(plain, settings.origins);
     addMethodHashes(stored, settings.methodHashes);
+    if (!settings.sharedItems.empty()) stored["shared_items"] = {{"value", settings.sharedItems}, {"origin", "file"}};
     return stored;
 }
 
@@ -190,7 +191,8 @@ Result<SuiteSettings> suiteFromJson(const json& stored) {
     json head = stored;
     head.erase("workers");
     settings.methodHashes = settingOr<MethodHashes>(stored, "method_hashes", {});
-    head.erase("method_hashes");  // which a file cannot say
+    settings.sharedItems = settingOr<decltype(settings.sharedItems)>(stored, "shared_items", {});
+    for (const char* key : {"method_hashes", "shared_items"}) head.erase(key);  // which a file cannot say
     json benchmarks;
     if (auto read = readHead(head, "suite settings", settings, shared, benchmarks); !read) return fail(read.error());
     settings.origins = readOrigins(stored);

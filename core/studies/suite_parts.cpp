@@ -1,10 +1,14 @@
 #include "core/studies/suite_parts.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <optional>
 #include <vector>
 
 #include "core/analysis/statistics.h"
 #include "core/studies/json_rows.h"
+#include "core/studies/suite_study.h"
 
 namespace lpes::studies {
 
@@ -27,7 +31,12 @@ std::optional<analysis::Interval> intervalOf(const json& stored) {
     return analysis::Interval{low.get<double>(), high.get<double>()};
 }
 
-json rowOf(const std::string& method, std::size_t number, const json& parts) {
+bool isFinished(const json& parts, const std::string& label) {
+    return std::ranges::any_of(
+        parts, [&](const json& part) { return part.at("label") == label && part.value("state", "") == "finished"; });
+}
+
+json rowOf(const std::string& method, std::size_t number, const json& parts, bool independent) {
     json cells = json::array(), intervals = json::array();
     std::vector<double> means;
     std::vector<analysis::Interval> known;
@@ -40,7 +49,8 @@ json rowOf(const std::string& method, std::size_t number, const json& parts) {
         cells.push_back(accuracy);
         intervals.push_back(interval ? intervalJson(interval) : json());
     }
-    const auto average = known.size() == means.size() ? analysis::meanOfEstimatesInterval(means, known) : std::nullopt;
+    const bool complete = independent && known.size() == means.size();
+    const auto average = complete ? analysis::meanOfEstimatesInterval(means, known) : std::nullopt;
     return {{"method", method},
             {"mean_accuracy", std::move(cells)},
             {"intervals", std::move(intervals)},
@@ -50,12 +60,26 @@ json rowOf(const std::string& method, std::size_t number, const json& parts) {
 
 }  // namespace
 
-json suiteTableJson(std::span<const std::string> methods, const json& parts) {
-    json labels = json::array(), rows = json::array();
+json suiteTableJson(std::span<const std::string> methods, const json& parts,
+                    std::span<const std::pair<std::string, std::string>> sharedItems) {
+    json labels = json::array(), rows = json::array(), shared = json::array();
     for (const json& part : parts) labels.push_back(part.at("label"));
+    for (const auto& [one, other] : sharedItems) {
+        if (isFinished(parts, one) && isFinished(parts, other)) shared.push_back(json::array({one, other}));
+    }
     for (std::size_t method = 0; method < methods.size(); ++method)
-        rows.push_back(rowOf(methods[method], method, parts));
-    return {{"benchmarks", std::move(labels)}, {"rows", std::move(rows)}};
+        rows.push_back(rowOf(methods[method], method, parts, shared.empty()));
+    return {{"benchmarks", std::move(labels)}, {"rows", std::move(rows)}, {"shared_items", std::move(shared)}};
+}
+
+std::string averageNote(const json& table) {
+    const json shared = table.value("shared_items", json::array());
+    if (shared.empty()) return {};
+    const json& first = shared[0];
+    return fmt::format(
+        "The average has no interval: it would take the benchmarks for independent, and '{}' and '{}'{} ask some of "
+        "the same items.",
+        first[0].get<std::string>(), first[1].get<std::string>(), shared.size() > 1 ? ", among others," : "");
 }
 
 }  // namespace lpes::studies

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <set>
 
 #include "core/base/checksum.h"
 #include "core/studies/json_rows.h"
@@ -77,7 +78,7 @@ class Suite {
                           {"suite", m_settings.name},
                           {"model", m_settings.compute.model},
                           {"failed", run->failed},
-                          {"table", suiteTableJson(m_settings.methods, parts)},
+                          {"table", suiteTableJson(m_settings.methods, parts, m_settings.sharedItems)},
                           {"benchmarks", std::move(parts)},
                           {"seconds", m_observer.elapsed()},
                           {"settings", toJson(m_settings)}};
@@ -120,8 +121,9 @@ Error ofSetting(const SuiteSettings& settings, const std::string& key, const Err
     return file ? inFile(settings, fmt::format("\"{}\"", key), error) : error;
 }
 
-/// Opens the items, and settles where the evidence stands.
-Result<void> checkBenchmark(SuiteBenchmark& benchmark, const text::Tokenizer& tokenizer, const std::stop_token& stop) {
+/// Opens the items, and settles where the evidence stands; the contents of the items.
+Result<std::set<std::string>> checkBenchmark(SuiteBenchmark& benchmark, const text::Tokenizer& tokenizer,
+                                             const std::stop_token& stop) {
     constexpr std::int64_t kGenerated = 100;
     if (!benchmark.task.positions && benchmark.sharedPositions) {
         // Only opened items tell whether their evidence can be moved. They are looked at and not scored: the default
@@ -134,7 +136,13 @@ Result<void> checkBenchmark(SuiteBenchmark& benchmark, const text::Tokenizer& to
     if (!task) return fail(task.error());
     const auto score = scoreFor(*task, benchmark.score);
     if (!score) return fail(score.error());
-    return {};
+    const auto hashes = task->contentHashes(task->ids());
+    if (!hashes) return fail(hashes.error());
+    return std::set<std::string>(hashes->begin(), hashes->end());
+}
+
+bool haveCommon(const std::set<std::string>& one, const std::set<std::string>& other) {
+    return std::ranges::any_of(one, [&](const std::string& hash) { return other.contains(hash); });
 }
 
 /// Every benchmark is opened and every method resolved before weights are read: a typing error at the end of a long
@@ -156,12 +164,19 @@ Result<void> checkSuite(SuiteSettings& settings, const OpenedModel& model, Progr
                                          *model.tokenizer, model.config().contextLength);
         return fail(ofSetting(settings, own ? "guardrail_ceval" : "guardrail_mmlu", guardrail.error()));
     }
-    int number = 0;
+    settings.sharedItems.clear();
+    std::vector<std::set<std::string>> items;
     for (SuiteBenchmark& benchmark : settings.benchmarks) {
-        ++number;
-        if (auto valid = checkBenchmark(benchmark, *model.tokenizer, stop); !valid) {
-            return fail(inFile(settings, fmt::format("benchmark {} ('{}')", number, benchmark.label), valid.error()));
+        auto own = checkBenchmark(benchmark, *model.tokenizer, stop);
+        if (!own) {
+            const std::string where = fmt::format("benchmark {} ('{}')", items.size() + 1, benchmark.label);
+            return fail(inFile(settings, where, own.error()));
         }
+        for (std::size_t i = 0; i < items.size(); ++i) {
+            if (haveCommon(items[i], *own))
+                settings.sharedItems.emplace_back(settings.benchmarks[i].label, benchmark.label);
+        }
+        items.push_back(std::move(*own));
     }
     return {};
 }

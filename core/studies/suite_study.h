@@ -6,6 +6,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/progress.h"
@@ -32,6 +33,8 @@ struct SuiteSettings {
     std::vector<std::string> methods;  ///< at least one; the first is what the others are compared with
     MethodHashes methodHashes;         ///< resolved when the suite begins; every benchmark asks these
     std::vector<SuiteBenchmark> benchmarks;
+    /// Labels of benchmarks that have an item in common, by its content; settled when the suite begins.
+    std::vector<std::pair<std::string, std::string>> sharedItems;
     GuardrailSettings guardrail;
     std::uint64_t seed = 1;  ///< of the paired tests' and intervals' resamples
     std::map<std::string, std::string> origins;
@@ -55,6 +58,8 @@ struct SuiteSettings {
 [[nodiscard]] Result<StudyOutcome> runSuite(const SuiteSettings& settings, store::StoreWriter& store,
                                             ProgressObserver& observer, std::stop_token stop,
                                             const LoadedModel* loaded = nullptr);
+/// Why the averages of a suite's "table" have no interval; empty where nothing keeps them from having one.
+[[nodiscard]] std::string averageNote(const nlohmann::json& table);
 /// Is it one of a suite's benchmarks, which the suite itself takes up again?
 [[nodiscard]] bool isPartOfSuite(const store::RunRow& run);
 /// The state of a suite or a study in words, from its result: "unfinished: 1 of 3 benchmarks failed" where nobody

@@ -397,6 +397,14 @@ TEST(Presenters, OnTooFewItemsThereIsNoVerdict) {
     EXPECT_THAT(verdict(0.31), HasSubstr("no clear gain on 6 held-out items"));
 }
 
+TEST(Presenters, AVerdictShowsThePValueThatDecided) {
+    const auto result = nlohmann::json::parse(R"({"heldout": {"better": false, "nll_difference": -0.5, "p_value": 0.02,
+        "p_holm": 0.06, "baseline": {"mean_accuracy": 0.25}, "best": {"mean_accuracy": 0.5, "items": 40}}})");
+    EXPECT_THAT(app::verdictOf(result).toStdString(), HasSubstr("no clear gain on 40 held-out items"));
+    EXPECT_THAT(app::verdictOf(result).toStdString(), HasSubstr("(p = 0.06"));
+    EXPECT_THAT(app::verdictOf(result).toStdString(), HasSubstr(" by Holm)"));
+}
+
 TEST_F(Window, SaysWhatIsWrongAndStaysUsable) {
     openReady();
     window->openModel((folder / "no-such-model.gguf").string());

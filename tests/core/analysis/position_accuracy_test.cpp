@@ -79,6 +79,21 @@ TEST(MeanAccuracyInterval, ResamplesItemsAndNotTheirPositions) {
     EXPECT_NE(meanAccuracyInterval(halves, 3, 1).low, wide.low) << "an item that is not complete is left out";
 }
 
+TEST(MeanAccuracyInterval, OfOnePositionIsItsOwn) {
+    const std::string label = "as given";
+    std::vector<ItemOutcome> exam;
+    for (int i = 0; i < 12; ++i) exam.push_back(outcome(std::to_string(i), 0, i % 3 == 0, 1.0));
+    for (const bool graded : {false, true}) {
+        const PositionResult row = accuracyByPosition(exam, std::span(&label, 1), graded).positions.front();
+        const Interval interval = meanAccuracyInterval(exam, 1, 7, graded);
+        EXPECT_EQ(interval.low, row.ciLow) << graded;
+        EXPECT_EQ(interval.high, row.ciHigh) << graded;
+    }
+    EXPECT_EQ(meanAccuracyInterval(exam, 1, 7).low, wilsonInterval(4, 12).low);
+    exam.front().skippedTooLong = true;
+    EXPECT_EQ(meanAccuracyInterval(exam, 1, 7).low, wilsonInterval(3, 11).low) << "it is no part of either";
+}
+
 TEST(AccuracyByPosition, CountsAndAverages) {
     std::vector<ItemOutcome> all;
     for (int i = 0; i < 4; ++i) {
@@ -273,6 +288,12 @@ TEST(CompareOutcomes, HasNoVerdictOnFewerThanTenItems) {
     EXPECT_FALSE(nine.nll.pValue);
     EXPECT_FALSE(nine.nllHolm);
     EXPECT_FALSE(nine.score.pValue);
+    EXPECT_FALSE(nine.score.interval);
+    auto unlike = outcomes(2, 0.1);
+    unlike.front().nll += 0.2;
+    const auto two = compareOutcomes(outcomes(2, 1.0), unlike, 3, 1);
+    EXPECT_FALSE(two.nll.interval) << "from the smaller to the larger it would exclude 0";
+    EXPECT_LT(two.nll.meanDifference, 0.0);
     EXPECT_EQ(nine.mcnemarByPosition, (std::vector<std::optional<double>>(3)));
     std::vector<Comparison> few{nine, nine};
     adjustTogether(few);

@@ -257,8 +257,24 @@ TEST(BoundedMeanInterval, HoldsAMeanThatTheValuesDoNotShow) {
     }
 }
 
-TEST(BoundedMeanInterval, IsTheBootstrapWhereValuesDifferAndTheRangeWithoutAny) {
-    const std::vector<double> values{0.0, 0.25, 1.0, 0.5, 0.25};
+// By hand, of 0.5 and 0.51: 0.05^(1/2) = 0.223607 of the mean 0.505, and what is left of the range on either side.
+TEST(BoundedMeanInterval, OfFewUnlikeValuesIsNoNarrowerThanThatOfEqualOnes) {
+    const Interval two = boundedMeanInterval(std::vector<double>{0.5, 0.51}, 1);
+    EXPECT_NEAR(two.low, 0.112921, 1e-6);
+    EXPECT_NEAR(two.high, 0.889315, 1e-6);
+    EXPECT_EQ(boundedMeanInterval(std::vector<double>{0.0, 1.0}, 1).low, 0.0) << "the bootstrap is the wider one";
+    for (const std::size_t n : {2, 5, 9}) {
+        std::vector<double> unlike(n, 0.5);
+        unlike.front() = 0.4;
+        const Interval equal = boundedMeanInterval(std::vector<double>(n, mean(unlike)), 1);
+        const Interval interval = boundedMeanInterval(unlike, 1);
+        EXPECT_LE(interval.low, equal.low + 1e-12) << n;
+        EXPECT_GE(interval.high, equal.high - 1e-12) << n;
+    }
+}
+
+TEST(BoundedMeanInterval, IsTheBootstrapWhereTenValuesDifferAndTheRangeWithoutAny) {
+    const std::vector<double> values{0.0, 0.25, 1.0, 0.5, 0.25, 0.0, 0.25, 1.0, 0.5, 0.25};
     EXPECT_EQ(boundedMeanInterval(values, 7).low, bootstrapMeanInterval(values, 7).low);
     EXPECT_EQ(boundedMeanInterval(values, 7).high, bootstrapMeanInterval(values, 7).high);
     EXPECT_EQ(boundedMeanInterval({}, 1).low, 0.0);

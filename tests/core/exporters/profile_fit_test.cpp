@@ -91,6 +91,10 @@ TEST(UnprovenReason, IsThatOfASearchWithoutASignificantGain) {
     EXPECT_FALSE(unprovenReason(profile)) << "it claims nothing";
     profile.provenance["heldout"] = {{"better", false}, {"p_value", 0.31}};
     EXPECT_THAT(unprovenReason(profile).value(), HasSubstr("p = 0.31"));
+    profile.provenance["heldout"].update({{"p_value", 0.02}, {"p_holm", 0.06}});
+    EXPECT_THAT(unprovenReason(profile).value(), HasSubstr("inside the noise (p = 0.06 by Holm)"))
+        << "0.02 is no noise: what decided stands there";
+    profile.provenance["heldout"]["p_holm"] = nullptr;
     profile.provenance["heldout"]["p_value"] = nullptr;
     EXPECT_THAT(unprovenReason(profile).value(), HasSubstr("not tested, on too few held-out items"));
     profile.provenance["heldout"]["better"] = true;

@@ -38,6 +38,10 @@ TEST(Evaluation, ReportsEveryPositionWithIntervalAndStoresEachItem) {
         EXPECT_GE(position["ci_high"], position["accuracy"]);
         EXPECT_GT(position["answer_nll"].get<double>(), 0.0);
     }
+    const auto& interval = outcome->result["mean_accuracy_interval"];
+    EXPECT_LE(interval["low"], outcome->result["mean_accuracy"]);
+    EXPECT_GE(interval["high"], outcome->result["mean_accuracy"]);
+    EXPECT_LT(interval["low"], interval["high"]) << "no interval is a point";
     EXPECT_LT(positions[0]["mean_token_index"], positions[2]["mean_token_index"]);
     EXPECT_EQ(outcome->result["items"], 5);
     EXPECT_EQ(outcome->result["skipped_too_long"], 0);
@@ -63,6 +67,7 @@ TEST(Evaluation, OneStoppedBeforeItsFirstItemHasNoFigures) {
     EXPECT_EQ(stopped["items"], 0);
     EXPECT_EQ(stopped["items_planned"], 5);
     for (const char* key : {"mean_accuracy", "gap", "fitness"}) EXPECT_EQ(stopped[key], nullptr) << key;
+    EXPECT_EQ(stopped["mean_accuracy_interval"]["low"], nullptr);
     EXPECT_EQ(stopped["positions"][0]["accuracy"], nullptr);
 }
 

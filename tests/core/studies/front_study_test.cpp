@@ -9,6 +9,7 @@
 #include "core/studies/objectives.h"
 #include "core/studies/plot_queries.h"
 #include "core/studies/report.h"
+#include "core/studies/search_front.h"
 #include "core/studies/studies.h"
 #include "tests/core/studies/studies_testing.h"
 #include "tests/core/studies/task_files.h"
@@ -59,7 +60,8 @@ TEST_F(FrontStudy, LeavesAFrontToPickFrom) {
         if (member["picked"] == true) {
             ++picked;
             EXPECT_EQ(member["scales"], result["best"]["scales"]);
-            EXPECT_EQ(member["heldout"]["p_value"], result["heldout"]["p_value"]);
+            for (const char* key : {"p_value", "p_holm", "better", "verdict"})
+                EXPECT_EQ(member["heldout"][key], result["heldout"][key]) << key;
         }
         if (!member["heldout"].is_object()) continue;
         ++reported;
@@ -77,6 +79,21 @@ TEST_F(FrontStudy, LeavesAFrontToPickFrom) {
     store::StoreReader& reader = store->reader();
     for (const store::CandidateRow& row : take(reader.candidates(outcome.runId))) EXPECT_EQ(row.objectives.size(), 3u);
     for (const store::GenerationRow& row : take(reader.generations(outcome.runId))) EXPECT_TRUE(row.hypervolume);
+}
+
+TEST(FrontVerdict, OfTheRunsProfileIsThatOfThePickedMember) {
+    json heldout{{"p_value", 0.02}, {"better", true}, {"verdict", "Better"}};
+    const json other{{"p_holm", 0.01}, {"better", true}, {"verdict", "Better by Holm"}};
+    const json own{{"p_holm", 0.06}, {"better", false}, {"verdict", "No significant difference"}};
+    const json front{{{"picked", false}, {"heldout", other}},
+                     {{"picked", true}, {"heldout", own}},
+                     {{"picked", false}, {"heldout", nullptr}}};
+    studies::takePickedVerdict(heldout, front);
+    EXPECT_EQ(heldout,
+              (json{{"p_value", 0.02}, {"p_holm", 0.06}, {"better", false}, {"verdict", "No significant difference"}}));
+    const json before = heldout;
+    studies::takePickedVerdict(heldout, json::array());
+    EXPECT_EQ(heldout, before);
 }
 
 TEST_F(FrontStudy, EveryMembersProfileCanBeTaken) {

@@ -167,6 +167,9 @@ TEST(GuardrailRules, FewTextsOrQuestionsAreAmberWhateverTheySay) {
     const json one = studies::judgeShortContexts(side(1, 1), side(1, 1, 11.0));
     EXPECT_TRUE(one["perplexity"]["ci_low"].is_null() || std::isnan(one["perplexity"]["ci_low"].get<double>()));
     EXPECT_TRUE(json::parse(one.dump())["exams"][0]["choice_nll_ci_high"].is_null());
+    const json nine = json::parse(studies::judgeShortContexts(side(9, 9), side(9, 9, 11.0)).dump());
+    for (const char* key : {"ci_low", "ci_high"}) EXPECT_TRUE(nine["perplexity"][key].is_null()) << key;
+    EXPECT_TRUE(nine["exams"][0]["choice_nll_ci_low"].is_null());
 }
 
 TEST(GuardrailRules, AnswersThatAllStayProveNothingAboutAFewQuestions) {

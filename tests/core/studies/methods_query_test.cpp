@@ -51,8 +51,10 @@ TEST_F(MethodsQuery, AComparisonHasItsMethodsInTheirOrder) {
     EXPECT_TRUE(std::isnan(methods[0].timeRatio.value) && std::isnan(methods[0].nllDifference.value));
     for (std::size_t i = 1; i < methods.size(); ++i) {
         const auto& one = methods[i];
-        EXPECT_LE(one.nllDifference.low, one.nllDifference.value);
-        EXPECT_LE(one.nllDifference.value, one.nllDifference.high);
+        for (const auto& difference : {one.nllDifference, one.scoreDifference}) {
+            EXPECT_TRUE(std::isfinite(difference.value));
+            EXPECT_TRUE(std::isnan(difference.low) && std::isnan(difference.high)) << "five items are too few";
+        }
         EXPECT_NEAR(one.answerNll - methods[0].answerNll, one.nllDifference.value, 1e-9);
         EXPECT_GT(one.timeRatio.value, 0.0);
         EXPECT_THAT(one.verdict, HasSubstr("No verdict: too few items"));

@@ -261,6 +261,19 @@ TEST_F(ReportTest, ASearchWhoseDataHoldItsItemsTwiceSaysSoInsteadOfHeldOut) {
     EXPECT_THAT(html, Not(HasSubstr("no candidate saw them")));
 }
 
+TEST_F(ReportTest, TheMeanOverPositionsHasItsInterval) {
+    json result{{"method", "baseline"},
+                {"items", 12},
+                {"mean_accuracy", 0.5},
+                {"mean_accuracy_interval", {{"low", 0.25}, {"high", 0.75}}},
+                {"positions", {{{"position", "begin"}, {"accuracy", 0.5}}, {{"position", "end"}, {"accuracy", 0.5}}}}};
+    const std::string mean = "<td>mean</td><td>–</td><td>12</td><td>0.500</td><td>0.250 – 0.750</td>";
+    EXPECT_THAT(pageOf("eval", result), HasSubstr(mean));
+    EXPECT_THAT(pageOf("search", {{"heldout", {{"baseline", result}, {"best", result}}}}), HasSubstr(mean));
+    result["positions"].erase(1);
+    EXPECT_THAT(pageOf("eval", result), Not(HasSubstr("<td>mean</td>"))) << "of one position it is the same";
+}
+
 TEST_F(ReportTest, ADamagedResultStillGivesAPage) {
     for (const char* text : {"[]", "3", "{\"methods\": 5}", "{\"methods\": [1, null]}", "{\"positions\": [7]}",
                              "{\"heldout\": {\"baseline\": 1}}", "{\"bias\": [], \"notes\": {}, \"groups\": 3}",

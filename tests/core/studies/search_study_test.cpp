@@ -43,10 +43,19 @@ TEST(SearchStudy, LeavesACompleteRun) {
     EXPECT_EQ(result["best"]["scales"].size(), 2u);
     EXPECT_EQ(result["best"]["control_points"].size(), 4u);
     EXPECT_EQ(result["heldout"]["baseline"]["positions"].size(), 3u);
+    for (const char* side : {"baseline", "best"}) {
+        const auto& said = result["heldout"][side];
+        EXPECT_LE(said["mean_accuracy_interval"]["low"], said["mean_accuracy"]) << side;
+        EXPECT_GE(said["mean_accuracy_interval"]["high"], said["mean_accuracy"]) << side;
+        EXPECT_LT(said["mean_accuracy_interval"]["low"], said["mean_accuracy_interval"]["high"]) << side;
+    }
     EXPECT_EQ(result["heldout"]["best"]["positions"][0]["n"], 6);
     EXPECT_EQ(result["heldout"]["p_value"], nullptr) << "six items are too few for a test";
     EXPECT_THAT(result["heldout"]["verdict"].get<std::string>(), testing::HasSubstr("too few items, 6 "));
-    EXPECT_TRUE(result["heldout"]["score_difference"]["low"].is_number());
+    for (const char* side : {"nll_difference_low", "nll_difference_high"})
+        EXPECT_EQ(result["heldout"][side], nullptr) << "and for an interval";
+    EXPECT_TRUE(result["heldout"]["score_difference"]["mean"].is_number());
+    EXPECT_EQ(result["heldout"]["score_difference"]["low"], nullptr);
     EXPECT_EQ(result["applied"], "verified");
 
     store::StoreReader& reader = store->reader();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "core/studies/report.h"
 #include "core/studies/suite_study.h"
 #include "tests/core/studies/studies_testing.h"
 #include "tests/core/studies/task_files.h"
@@ -14,6 +15,7 @@ namespace {
 using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 /// Keeps the warnings.
 class Listener final : public ProgressObserver {
@@ -205,6 +207,8 @@ TEST_F(SuiteTest, AsksEveryBenchmarkAndGivesThePapersTable) {
         }
         EXPECT_LT(row["average_interval"]["low"], row["average_interval"]["high"]);
     }
+    EXPECT_EQ(result["table"]["shared_items"], json::array());
+    EXPECT_EQ(studies::averageNote(result["table"]), "");
     // Shared positions hold where evidence can be moved.
     EXPECT_EQ(result["benchmarks"][0]["methods"][0]["positions"].size(), 2u);
     EXPECT_EQ(result["benchmarks"][1]["methods"][0]["positions"].size(), 2u);
@@ -218,6 +222,31 @@ TEST_F(SuiteTest, AsksEveryBenchmarkAndGivesThePapersTable) {
     EXPECT_EQ(run.state, store::RunState::Finished);
     EXPECT_TRUE(std::ranges::any_of(observer.stages,
                                     [](const std::string& stage) { return stage.starts_with("own (2 of 3)"); }));
+}
+
+TEST_F(SuiteTest, AnAverageOverBenchmarksThatShareItemsHasNoInterval) {
+    json suite = plain();
+    suite["benchmarks"] = json::array({suite["benchmarks"][1], suite["benchmarks"][2]});
+    json again = suite["benchmarks"][0];
+    again["label"] = "again";
+    again["positions"] = "begin";
+    again["limit"] = 2;
+    suite["benchmarks"].push_back(again);
+    const auto outcome = take(studies::runSuite(take(read(suite)), *store, observer, {}));
+    const json& table = outcome.result["table"];
+    EXPECT_EQ(table["shared_items"], json::array({json::array({"own", "again"})}));
+    for (const json& row : table["rows"]) {
+        EXPECT_TRUE(row["average"].is_number());
+        EXPECT_EQ(row["average_interval"], nullptr);
+        for (const json& interval : row["intervals"]) EXPECT_TRUE(interval["low"].is_number());
+    }
+    const std::string note = studies::averageNote(table);
+    EXPECT_THAT(note, AllOf(HasSubstr("The average has no interval"), HasSubstr("'own' and 'again' ask some of")));
+    // A finished suite that is shown again, and a report, have it of the stored settings.
+    const json settings = json::parse(take(store->reader().run(outcome.runId)).settingsJson);
+    EXPECT_EQ(take(studies::suiteFromJson(settings)).sharedItems.size(), 1u);
+    const std::string page = take(studies::reportHtml(store->reader(), take(store->reader().run(outcome.runId)), {}));
+    EXPECT_THAT(page, AllOf(HasSubstr("The average has no interval"), Not(HasSubstr("its interval out of theirs"))));
 }
 
 TEST_F(SuiteTest, ASingleMethodIsEnough) {
@@ -433,6 +462,9 @@ TEST_F(SuiteTest, OtherFilesBehindItsMethodsAreRefusedOnResuming) {
     const auto resumed = take(studies::resumeSuite(stopped.runId, *store, observer, {}));
     EXPECT_EQ(resumed.result["state"], "finished");
     EXPECT_TRUE(resumed.result["benchmarks"][2]["methods"][1]["method_hash"].is_string());
+    suite["shared_items"] = json::array();
+    refused(suite, {"suite.json", "'shared_items'"});
+    suite.erase("shared_items");
     suite["method_hashes"] = json::object();
     refused(suite, {"suite.json", "'method_hashes'"});
 }
