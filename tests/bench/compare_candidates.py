@@ -25,7 +25,8 @@ import time
 import torch
 from transformers import AutoTokenizer, LlamaForCausalLM
 
-WORDS = pathlib.Path(__file__).parents[2] / "resources" / "demo" / "common-words.txt"
+from kv_words import make_items, prompt_of
+
 PAIRS, NEW_TOKENS, STUDY_PROMPTS = 20, 100, 48
 
 parser = argparse.ArgumentParser()
@@ -56,26 +57,6 @@ def hook_of(layer):
 
 for number, layer in enumerate(layers):
     layer.self_attn.register_forward_pre_hook(hook_of(number), with_kwargs=True)
-
-
-def make_items():
-    words, draw, items = WORDS.read_text().split(), random.Random(11), []
-    for _ in range(args.items):
-        keys, values = draw.sample(words, PAIRS), draw.sample(words, PAIRS)
-        records = [list(pair) for pair in zip(keys, values)]
-        gold = draw.choice(records)
-        items.append({"ordered_kv_records": records, "key": gold[0], "value": gold[1]})
-    return items
-
-
-def prompt_of(item, gold_index):
-    """The text of prompts/kv_retrieval.prompt with the gold pair put at gold_index."""
-    gold = [item["key"], item["value"]]
-    records = [record for record in item["ordered_kv_records"] if record != gold]
-    records.insert(gold_index, gold)
-    lines = [f'{" " if i else "{"}"{key}": "{value}"' for i, (key, value) in enumerate(records)]
-    return ("Extract the value corresponding to the specified key in the JSON object below.\n\nJSON data:\n"
-            + ",\n".join(lines) + f'}}\n\nKey: "{item["key"]}"\nCorresponding value:')
 
 
 def lpes(*words):
@@ -114,7 +95,7 @@ differ = {"generate": 0, "strict": 0}
 asked = 0
 with tempfile.TemporaryDirectory() as name:
     folder = pathlib.Path(name)
-    items = make_items()
+    items = make_items(args.items, PAIRS)
     data = folder / "items.jsonl"
     data.write_text("".join(json.dumps(item) + "\n" for item in items))
     prompts = None

@@ -17,7 +17,6 @@ each from one moment: other work on the machine hits all three.
 import argparse
 import json
 import pathlib
-import random
 import sqlite3
 import statistics
 import subprocess
@@ -27,8 +26,9 @@ import time
 import torch
 from transformers import AutoTokenizer, LlamaForCausalLM
 
+from kv_words import make_items, prompt_of
+
 NEW_TOKENS = 100
-WORDS = pathlib.Path(__file__).parents[2] / "resources" / "demo" / "common-words.txt"
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--lpes", required=True)
@@ -44,27 +44,6 @@ args = parser.parse_args()
 torch.set_num_threads(args.threads)
 model = LlamaForCausalLM.from_pretrained(args.model, dtype=getattr(torch, args.dtype), attn_implementation="sdpa").eval()
 tokenizer = AutoTokenizer.from_pretrained(args.model)
-
-
-def make_items():
-    """[{ordered_kv_records, key, value}] as in the benchmark's files."""
-    words, draw, items = WORDS.read_text().split(), random.Random(11), []
-    for _ in range(args.items):
-        keys, values = draw.sample(words, args.pairs), draw.sample(words, args.pairs)
-        records = [list(pair) for pair in zip(keys, values)]
-        gold = draw.choice(records)
-        items.append({"ordered_kv_records": records, "key": gold[0], "value": gold[1]})
-    return items
-
-
-def prompt_of(item, gold_index):
-    """The text of prompts/kv_retrieval.prompt with the gold pair put at gold_index."""
-    gold = [item["key"], item["value"]]
-    records = [record for record in item["ordered_kv_records"] if record != gold]
-    records.insert(gold_index, gold)
-    lines = [f'{" " if i else "{"}"{key}": "{value}"' for i, (key, value) in enumerate(records)]
-    return ("Extract the value corresponding to the specified key in the JSON object below.\n\nJSON data:\n"
-            + ",\n".join(lines) + f'}}\n\nKey: "{item["key"]}"\nCorresponding value:')
 
 
 def ours(score, data, folder, number):
@@ -95,7 +74,7 @@ def theirs(prompts):
 
 with tempfile.TemporaryDirectory() as name:
     folder = pathlib.Path(name)
-    items = make_items()
+    items = make_items(args.items, args.pairs)
     data = folder / "items.jsonl"
     data.write_text("".join(json.dumps(item) + "\n" for item in items))
     rates = {"generate": [], "strict": [], "transformers": []}
