@@ -26,7 +26,7 @@ import time
 import torch
 from transformers import AutoTokenizer, LlamaForCausalLM
 
-from kv_words import make_items, prompt_of
+from kv_words import greedy_answers, make_items, prompt_of
 
 NEW_TOKENS = 100
 
@@ -62,13 +62,8 @@ def ours(score, data, folder, number):
 
 def theirs(prompts):
     """The same of transformers, for {(item, gold index): (token ids, value)}."""
-    outcomes, start = {}, time.perf_counter()
-    with torch.inference_mode():
-        for place, (ids, value) in prompts.items():
-            out = model.generate(torch.tensor([ids]), attention_mask=torch.ones(1, len(ids), dtype=torch.long),
-                                 max_new_tokens=NEW_TOKENS, do_sample=False)
-            text = tokenizer.decode(out[0, len(ids):], skip_special_tokens=True)
-            outcomes[place] = (value.lower() in text.lower(), len(ids), text)
+    start = time.perf_counter()
+    outcomes = greedy_answers(model, tokenizer, prompts, NEW_TOKENS)
     return len(prompts) / (time.perf_counter() - start), outcomes
 
 

@@ -2,6 +2,8 @@
 import pathlib
 import random
 
+import torch
+
 WORDS = pathlib.Path(__file__).parents[2] / "resources" / "demo" / "common-words.txt"
 
 
@@ -24,3 +26,16 @@ def prompt_of(item, gold_index):
     lines = [f'{" " if i else "{"}"{key}": "{value}"' for i, (key, value) in enumerate(records)]
     return ("Extract the value corresponding to the specified key in the JSON object below.\n\nJSON data:\n"
             + ",\n".join(lines) + f'}}\n\nKey: "{item["key"]}"\nCorresponding value:')
+
+
+def greedy_answers(model, tokenizer, prompts, new_tokens):
+    """{place: (value found, prompt tokens, text)} of transformers' generate, one prompt after the other, for
+    {place: (token ids, value)}."""
+    outcomes = {}
+    with torch.inference_mode():
+        for place, (ids, value) in prompts.items():
+            out = model.generate(torch.tensor([ids]), attention_mask=torch.ones(1, len(ids), dtype=torch.long),
+                                 max_new_tokens=new_tokens, do_sample=False)
+            text = tokenizer.decode(out[0, len(ids):], skip_special_tokens=True)
+            outcomes[place] = (value.lower() in text.lower(), len(ids), text)
+    return outcomes
