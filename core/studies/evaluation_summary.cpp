@@ -272,21 +272,17 @@ std::string provenanceText(const json& side) {
 }
 
 Result<json> ownOverlapJson(const tasks::Splits& splits, const PreparedTask& task) {
-    std::set<std::string> searched;
+    SearchedItems searched{{}, true};
     for (const std::vector<std::string>* ids : {&splits.search, &splits.select}) {
         auto hashes = task.contentHashes(*ids);
         if (!hashes) return fail(hashes.error());
-        searched.insert(hashes->begin(), hashes->end());
+        searched.names.insert(hashes->begin(), hashes->end());
     }
-    std::int64_t seen = 0;
-    for (const std::string& id : splits.report) {
-        const auto hash = task.contentHash(id);
-        if (!hash) return fail(hash.error());
-        seen += searched.contains(*hash) ? 1 : 0;
-    }
-    if (seen == 0) return json();
+    const auto seen = countSearched(searched, task, {splits.report.begin(), splits.report.end()});
+    if (!seen) return fail(seen.error());
+    if (*seen == 0) return json();
     return json{
-        {"profile", nullptr}, {"searched_items", seen}, {"items", splits.report.size()}, {"matched_by", "content"}};
+        {"profile", nullptr}, {"searched_items", *seen}, {"items", splits.report.size()}, {"matched_by", "content"}};
 }
 
 std::string overlapText(const json& searched) {

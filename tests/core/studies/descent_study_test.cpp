@@ -90,21 +90,6 @@ TEST(DescentStudy, RacesResumeToTheSameHistory) {
     EXPECT_EQ(historyWithSlopesOf(store->reader(), first->runId).dump(), expected.dump());
 }
 
-/// Requests a stop when a stage begins.
-class StopAt final : public ProgressObserver {
-  public:
-    explicit StopAt(std::string stage) : m_stage(std::move(stage)) {}
-    void progressed(const Progress& progress) override {
-        if (progress.stage.starts_with(m_stage)) m_source.request_stop();
-    }
-    void warned(const std::string&) override {}
-    [[nodiscard]] std::stop_token token() const { return m_source.get_token(); }
-
-  private:
-    const std::string m_stage;
-    std::stop_source m_source;
-};
-
 TEST(DescentStudy, RacesAreNotLostWhenARunGoesOnBehindItsTimeLimit) {
     const StudyFolder folder;
     SearchRunSettings settings = smallSearch(folder);
@@ -114,7 +99,7 @@ TEST(DescentStudy, RacesAreNotLostWhenARunGoesOnBehindItsTimeLimit) {
     settings.search.timeLimitSeconds = 1e6;
     settings.searchItems = 8;
     auto store = openStore(folder / "lpes.db");
-    StopAt last("generation 4");
+    StopAtStage last("generation 4");
     const std::int64_t run = take(studies::runSearch(settings, *store, last, last.token())).runId;
     const auto before = take(store->reader().generations(run));
     ASSERT_EQ(before.size(), 4u);

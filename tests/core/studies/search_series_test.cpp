@@ -209,21 +209,6 @@ json lasting(json result) {
     return result;
 }
 
-/// Requests a stop when a stage begins.
-class StopAtStage final : public ProgressObserver {
-  public:
-    explicit StopAtStage(std::string stage) : m_stage(std::move(stage)) {}
-    void progressed(const Progress& progress) override {
-        if (progress.stage.starts_with(m_stage)) m_source.request_stop();
-    }
-    void warned(const std::string&) override {}
-    [[nodiscard]] std::stop_token token() const { return m_source.get_token(); }
-
-  private:
-    const std::string m_stage;
-    std::stop_source m_source;
-};
-
 TEST_F(SearchSeries, StoppedAnywhereAndResumedEndsInTheSameResult) {
     set(StudyKind::Seeds, {}, 2);
     const json whole = lasting(run().result);

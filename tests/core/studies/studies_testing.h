@@ -50,6 +50,21 @@ class StopAfter final : public ProgressObserver {
     std::stop_source m_source;
 };
 
+/// Requests a stop when a stage begins.
+class StopAtStage final : public ProgressObserver {
+  public:
+    explicit StopAtStage(std::string stage) : m_stage(std::move(stage)) {}
+    void progressed(const Progress& progress) override {
+        if (progress.stage.starts_with(m_stage)) m_source.request_stop();
+    }
+    void warned(const std::string&) override {}
+    [[nodiscard]] std::stop_token token() const { return m_source.get_token(); }
+
+  private:
+    const std::string m_stage;
+    std::stop_source m_source;
+};
+
 /// A search that takes a second: short prompts, few items, population 6, three generations.
 [[nodiscard]] studies::SearchRunSettings smallSearch(const StudyFolder& folder);
 
