@@ -111,8 +111,7 @@ void addGradientOptions(SettingFlags& flags, search::GradientSettings& gradient)
         toNumber<int>(gradient.starts, 1, 10'000));
     add("--refine", "N",
         "--optimizer genetic: best individuals of every generation that a descent takes on; what it comes to is a "
-        "child "
-        "of the next [0]",
+        "child of the next; before the first, known curves [0]",
         toNumber<int>(gradient.refined, 0, 10'000));
     add("--gradient-steps", "N", "Steps of a descent in a generation [6]", toNumber<int>(gradient.steps, 1, 1'000'000));
     add("--gradient-items", "N", "Search items, at all positions, that a step looks at; a slope costs three passes [4]",

@@ -23,6 +23,7 @@ using Genome = std::vector<curve::ControlPoint>;
 
 /// The known curves that generation 0 starts with, in this order: all 1.0, all 1.5, the line 1.15 → 0.85 over depth.
 /// The same for every group. Those that leave [scaleMin, scaleMax] are left out (methods.md §2).
+inline constexpr int kKnownGenomes = 3;
 [[nodiscard]] std::vector<Genome> knownGenomes(const SearchSettings& settings, int numLayers);
 
 /// A random curve for each group (methods.md §2), drawn one group after another: inner x uniform, sorted; y_0 = 1 +

@@ -106,6 +106,7 @@ void Descent::step(const std::vector<double>& slope) {
         }
     }
     project();
+    if (2 * m_steps <= m_settings.gradient.steps) return;
     for (std::size_t k = 0; k < m_at.size(); ++k) {
         m_sum[k].x += m_at[k].x;
         m_sum[k].y += m_at[k].y;
@@ -151,11 +152,11 @@ void Descents::goOn() {
     m_step = 0;
 }
 
-std::vector<SlopeRequest> Descents::wanted(int generation) const {
+std::vector<SlopeRequest> Descents::wanted(int round) const {
     std::vector<SlopeRequest> requests;
     if (m_step == m_settings.gradient.steps) return requests;
     for (int index = 0; index < count(); ++index) {
-        requests.push_back({index, (generation - 1) * m_settings.gradient.steps + m_step, m_settings.gradient.items,
+        requests.push_back({index, round * m_settings.gradient.steps + m_step, m_settings.gradient.items,
                             unrounded(m_settings, m_numLayers, m_descents[static_cast<std::size_t>(index)].at())});
     }
     return requests;

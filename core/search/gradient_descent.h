@@ -31,7 +31,8 @@ class Descent {
     /// of the one before.
     void step(const std::vector<double>& slope);
     /// The mean of the places since the descent began or beginRound was called: a step's items are few, and their noise
-    /// cancels in the mean. `at()` while there is no step.
+    /// cancels in the mean. The first half of a descent's first round is left out, because the way there would hold the
+    /// mean back (tail averaging, arXiv 1610.03774). `at()` while there is none.
     [[nodiscard]] Genome mean() const;
     void beginRound();
 
@@ -60,8 +61,9 @@ class Descents {
     /// A new round of the same descents.
     void goOn();
     [[nodiscard]] int count() const { return static_cast<int>(m_descents.size()); }
-    /// The slopes that the next step needs; none when the round is over.
-    [[nodiscard]] std::vector<SlopeRequest> wanted(int generation) const;
+    /// The slopes that the next step needs; none when the round is over. `round`: rounds of this search so far, which
+    /// items are fresh follows from it.
+    [[nodiscard]] std::vector<SlopeRequest> wanted(int round) const;
     void take(const std::vector<std::optional<Slope>>& slopes);
     [[nodiscard]] Genome result(int index) const { return m_descents[static_cast<std::size_t>(index)].mean(); }
 

@@ -29,6 +29,7 @@ class FromRandomCurves : public Optimizer {
 
   protected:
     [[nodiscard]] virtual Genome bred(RandomStream& random) = 0;
+    [[nodiscard]] int knownCount() const { return static_cast<int>(m_known.size()); }
 
     const SearchSettings& m_settings;
     const int m_numLayers;
@@ -36,6 +37,17 @@ class FromRandomCurves : public Optimizer {
   private:
     const std::vector<Genome> m_known;
 };
+
+/// Where descents begin that no individual gives a start: the known curves, then random ones.
+std::vector<Genome> startsOf(const SearchSettings& settings, int numLayers, int count) {
+    std::vector<Genome> starts = knownGenomes(settings, numLayers);
+    starts.resize(std::min(starts.size(), static_cast<std::size_t>(count)));
+    for (int index = static_cast<int>(starts.size()); index < count; ++index) {
+        RandomStream random = candidateStream(settings, 0, index);
+        starts.push_back(randomGenome(settings, numLayers, random));
+    }
+    return starts;
+}
 
 class Genetic : public FromRandomCurves {
   public:
@@ -47,12 +59,14 @@ class Genetic : public FromRandomCurves {
           m_descents(settings, numLayers) {}
 
     [[nodiscard]] Proposal propose(int generation, int index, RandomStream& random) override {
-        if (generation > 0 && index < m_descents.count()) return {m_descents.result(index), true};
+        const int descent = generation > 0 ? index : index - knownCount();
+        if (descent >= 0 && descent < m_descents.count()) return {m_descents.result(descent), true};
         return FromRandomCurves::propose(generation, index, random);
     }
     [[nodiscard]] std::vector<SlopeRequest> wantedSlopes(int generation) override {
         if (generation > m_refined) {
-            m_descents.begin(best(generation));
+            m_descents.begin(generation > 0 ? best(generation)
+                                            : startsOf(m_settings, m_numLayers, descentsOf(m_settings, 0)));
             m_refined = generation;
         }
         return m_descents.wanted(generation);
@@ -83,7 +97,7 @@ class Genetic : public FromRandomCurves {
     const Archive& m_archive;
     const std::vector<std::size_t>& m_ranked;
     Descents m_descents;
-    int m_refined = 0;  ///< generation whose descents have begun
+    int m_refined = -1;  ///< generation whose descents have begun
 };
 
 /// Descents side by side, each from a curve of its own: the known ones, then random ones. Its candidates are where they
@@ -91,14 +105,9 @@ class Genetic : public FromRandomCurves {
 class GradientGuided : public Optimizer {
   public:
     GradientGuided(const SearchSettings& settings, int numLayers)
-        : m_settings(settings), m_descents(settings, numLayers) {
-        m_starts = knownGenomes(settings, numLayers);
-        m_starts.resize(std::min(m_starts.size(), static_cast<std::size_t>(settings.gradient.starts)));
-        for (int index = static_cast<int>(m_starts.size()); index < settings.gradient.starts; ++index) {
-            RandomStream random = candidateStream(settings, 0, index);
-            m_starts.push_back(randomGenome(settings, numLayers, random));
-        }
-    }
+        : m_settings(settings),
+          m_starts(startsOf(settings, numLayers, settings.gradient.starts)),
+          m_descents(settings, numLayers) {}
 
     [[nodiscard]] int candidates(int generation) const override { return candidatesOf(m_settings, generation); }
     [[nodiscard]] RandomStream stream(int generation, int index) const override {
@@ -117,14 +126,14 @@ class GradientGuided : public Optimizer {
             }
             m_generation = generation;
         }
-        return m_descents.wanted(generation);
+        return m_descents.wanted(generation - 1);
     }
     void take(const std::vector<std::optional<Slope>>& slopes) override { m_descents.take(slopes); }
     void learn(const Archive&, std::size_t) override {}
 
   private:
     const SearchSettings& m_settings;
-    std::vector<Genome> m_starts;
+    const std::vector<Genome> m_starts;
     Descents m_descents;
     int m_generation = 0;
 };
@@ -191,10 +200,14 @@ int candidatesOf(const SearchSettings& settings, int generation) {
 }
 
 int descentsOf(const SearchSettings& settings, int generation) {
-    if (generation == 0) return 0;
-    if (settings.optimizer == OptimizerKind::Gradient) return settings.gradient.starts;
+    if (settings.optimizer == OptimizerKind::Gradient) return generation == 0 ? 0 : settings.gradient.starts;
     if (settings.optimizer != OptimizerKind::Genetic) return 0;
-    return std::min(settings.gradient.refined, candidatesOf(settings, generation));
+    const int places = generation == 0 ? settings.population - kKnownGenomes : candidatesOf(settings, generation);
+    return std::min(settings.gradient.refined, places);
+}
+
+int descentsUpTo(const SearchSettings& settings, int generation) {
+    return descentsOf(settings, 0) + generation * descentsOf(settings, 1);
 }
 
 RandomStream candidateStream(const SearchSettings& settings, int generation, int index) {

@@ -42,7 +42,8 @@ inline constexpr std::int64_t kMostExhaustive = 1'000'000;  ///< curves that an 
 /// Descents along the slope of the loss (gradient_descent.h). Our defaults.
 struct GradientSettings {
     int starts = 1;     ///< optimizer Gradient: descents side by side
-    int refined = 0;    ///< optimizer Genetic: best individuals that a descent takes on in every generation
+    int refined = 0;    ///< optimizer Genetic: best individuals that a descent takes on in every generation; in the
+                        ///< first, known curves
     int steps = 6;      ///< that a descent takes between two evaluations
     int items = 4;      ///< search items, each at all its positions, that a step looks at
     double rate = 0.1;  ///< length of a step: root mean square over the genes, in units of scale
@@ -88,8 +89,10 @@ struct SearchSettings {
 /// Candidates of a generation: a population in the first one, then what is left of it when the better half, rounded up,
 /// stays; of descents one each. Exhaustive: the most there are.
 [[nodiscard]] int candidatesOf(const SearchSettings& settings, int generation);
-/// Descents that lead to a generation, at most; none to the first.
+/// Descents that lead to a generation, at most. Those of the optimizer Gradient begin at the candidates of its first.
 [[nodiscard]] int descentsOf(const SearchSettings& settings, int generation);
+/// Those that lead to it and to all before it.
+[[nodiscard]] int descentsUpTo(const SearchSettings& settings, int generation);
 
 /// An option that these settings' optimizer does not look at, and what does.
 struct UnusedOption {

@@ -93,21 +93,28 @@ StageCost searching(const MeasuredSearch& search, int first, int last, const std
 /// The steps of all descents; those side by side share the workers.
 StageCost descending(const PreparedSearch& prepared, const Calibration& measured) {
     const search::SearchSettings& search = prepared.settings.search;
-    const std::int64_t descents = search::descentsOf(search, 1), workers = prepared.settings.compute.workers;
-    const std::int64_t steps = std::int64_t{search.maxGenerations} * search.gradient.steps;
-    const std::int64_t prompts = steps * descents * promptsOfAStep(prepared);
+    const std::int64_t workers = prepared.settings.compute.workers;
     const std::int64_t asked = std::max<std::int64_t>(1, prepared.searchPlan.prompts());
     const std::int64_t slopes = promptsOfAStep(prepared) / kSlopeCost;
     const double each = static_cast<double>(slopes) * measured.slopeSeconds;
     const auto positions = static_cast<std::int64_t>(prepared.bench.task.positions.size());
-    const std::int64_t passes = descents * slopePasses(slopes / positions, positions, prepared.searchPlan);
+    const std::int64_t passes = slopePasses(slopes / positions, positions, prepared.searchPlan);
+    const std::int64_t steps =
+        std::int64_t{search::descentsUpTo(search, search.maxGenerations)} * search.gradient.steps;
+    const std::int64_t prompts = steps * promptsOfAStep(prepared);
+    double seconds = 0.0;
+    for (int generation = 0; generation <= search.maxGenerations; ++generation) {
+        const std::int64_t together = search::descentsOf(search, generation);
+        seconds +=
+            search.gradient.steps * sharedSeconds(static_cast<double>(together) * each, together * passes, workers);
+    }
     return {"descents",
             0,
             prompts,
             prompts * (prepared.searchPlan.tokens() / asked),
-            static_cast<double>(steps) * sharedSeconds(static_cast<double>(descents) * each, passes, workers),
-            fmt::format("{} steps of {} descent(s), {:.3g} s a step of one, shared by {} worker(s)", steps, descents,
-                        each, workers)};
+            seconds,
+            fmt::format("{} steps of {:.3g} s, those of descents side by side shared by {} worker(s)", steps, each,
+                        workers)};
 }
 
 /// The short texts of all candidates and of the baseline.
@@ -203,7 +210,7 @@ std::vector<StageCost> stagesOf(const MeasuredSearch& search) {
     std::vector<StageCost> stages;
     stages.push_back(searching(search, 0, 0, sizes));
     if (last > 0) stages.push_back(searching(search, 1, last, sizes));
-    if (last > 0 && search::descentsOf(prepared.settings.search, 1) > 0)
+    if (search::descentsUpTo(prepared.settings.search, last) > 0)
         stages.push_back(descending(prepared, search.measured));
     if (measuresShortContexts(prepared.settings)) stages.push_back(limiting(search, sizes));
     const std::int64_t candidates = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});

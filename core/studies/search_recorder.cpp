@@ -74,7 +74,7 @@ void SearchRecorder::plan(int generation) {
     std::int64_t candidates = m_planned + later * search::candidatesOf(m_settings, 1);
     if (m_settings.maxEvals) candidates = std::min(candidates, *m_settings.maxEvals);
     const std::int64_t steps =
-        std::int64_t{m_settings.maxGenerations} * search::descentsOf(m_settings, 1) * m_settings.gradient.steps;
+        std::int64_t{m_settings.gradient.steps} * search::descentsUpTo(m_settings, m_settings.maxGenerations);
     m_progress.setTotal(candidates * m_costs.candidate + steps * m_costs.step + m_costs.rest);
 }
 

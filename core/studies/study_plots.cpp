@@ -59,9 +59,7 @@ class PromptCount {
                    std::ranges::count_if(m_repeated, [&](int generation) { return generation <= row.generation; });
         const std::int64_t items = std::min<std::int64_t>(m_settings.gradient.items, m_full.items);
         const std::int64_t step = m_full.items > 0 ? kSlopeCost * items * m_full.prompts / m_full.items : 0;
-        for (int generation = 1; generation <= row.generation; ++generation)
-            prompts += step * m_settings.gradient.steps * search::descentsOf(m_settings, generation);
-        return prompts;
+        return prompts + step * m_settings.gradient.steps * search::descentsUpTo(m_settings, row.generation);
     }
 
   private:

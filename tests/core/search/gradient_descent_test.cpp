@@ -157,6 +157,28 @@ TEST(Descent, DoesNotMoveOnFlatGround) {
     EXPECT_EQ(descent.mean(), start);
 }
 
+TEST(Descent, MeansThePlacesOfARoundWithoutTheWayThere) {
+    SearchSettings settings = descending();
+    settings.gradient.steps = 5;
+    Descent descent(settings, kLayers, levelGenome(settings, kLayers, 1.3));
+    double sum = 0.0;
+    for (int step = 1; step <= 5; ++step) {
+        descent.step(std::vector<double>(kLayers, 1.0));
+        if (step <= 2) {
+            EXPECT_EQ(descent.mean(), descent.at()) << "nothing to mean yet";
+        } else {
+            sum += descent.at()[0].y;
+        }
+    }
+    EXPECT_NEAR(descent.mean()[0].y, sum / 3.0, 1e-12);
+    descent.beginRound();
+    EXPECT_EQ(descent.mean(), descent.at());
+    descent.step(std::vector<double>(kLayers, 1.0));
+    const double first = descent.at()[0].y;
+    descent.step(std::vector<double>(kLayers, 1.0));
+    EXPECT_NEAR(descent.mean()[0].y, (first + descent.at()[0].y) / 2.0, 1e-12) << "a later round is meant as a whole";
+}
+
 TEST(Descent, TakesShorterStepsAtFirstAndNoneBeyondTwiceTheRate) {
     SearchSettings settings = descending();
     settings.gradient.rate = 0.05;
@@ -222,14 +244,56 @@ TEST(Genetic, TakesDescentsFromItsBestIndividualsAsChildren) {
     SlopedFitness one, two;
     const SearchOutcome bred = runOk(plain, kLayers, one), refined = runOk(memetic, kLayers, two);
     EXPECT_TRUE(one.requests.empty());
-    EXPECT_EQ(two.requests.size(), static_cast<std::size_t>(2 * plain.gradient.steps * plain.maxGenerations));
+    const auto perGeneration = static_cast<std::size_t>(2 * plain.gradient.steps);
+    ASSERT_EQ(two.requests.size(), perGeneration * (static_cast<std::size_t>(plain.maxGenerations) + 1));
+    EXPECT_EQ(static_cast<std::size_t>(plain.gradient.steps * descentsUpTo(memetic, plain.maxGenerations)),
+              two.requests.size());
     EXPECT_EQ(bred.candidates.size(), refined.candidates.size()) << "they take the place of children";
     EXPECT_GT(refined.history.back().best, 0.5 * bred.history.back().best);
-    ASSERT_GE(two.requests.size(), 1u);
     const auto best =
         std::ranges::max_element(refined.candidates.begin(), refined.candidates.begin() + plain.population, {},
                                  [](const CandidateRecord& r) { return r.evaluation.fitness; });
-    EXPECT_EQ(two.requests.front().scales, best->candidate.scales) << "the first descent begins at the best";
+    EXPECT_EQ(two.requests[perGeneration].scales, best->candidate.scales) << "the second round begins at the best";
+    for (std::size_t i = 0; i < two.requests.size(); ++i)
+        EXPECT_EQ(two.requests[i].number, static_cast<int>(i / 2)) << "every step has fresh items";
+}
+
+TEST(Genetic, DescendsFromTheKnownCurvesBeforeItsFirstGeneration) {
+    SearchSettings plain = smallSettings(), memetic = plain;
+    plain.maxGenerations = memetic.maxGenerations = 0;
+    memetic.gradient.refined = 2;
+    SlopedFitness one, two;
+    const SearchOutcome drawn = runOk(plain, kLayers, one), refined = runOk(memetic, kLayers, two);
+    ASSERT_EQ(two.requests.size(), static_cast<std::size_t>(2 * plain.gradient.steps));
+    EXPECT_EQ(two.requests[0].scales, std::vector<double>(kLayers, 1.0));
+    for (const double scale : two.requests[1].scales) EXPECT_NEAR(scale, 1.5, 1e-12);
+    ASSERT_EQ(drawn.candidates.size(), refined.candidates.size());
+    for (std::size_t i = 0; i < drawn.candidates.size(); ++i) {
+        const bool descended = i == kKnownGenomes || i == kKnownGenomes + 1;
+        EXPECT_EQ(drawn.candidates[i].candidate == refined.candidates[i].candidate, !descended) << i;
+    }
+    EXPECT_GT(refined.candidates[kKnownGenomes].evaluation.fitness, refined.candidates[0].evaluation.fitness);
+}
+
+TEST(Genetic, LeavesRoomForTheKnownCurvesInASmallPopulation) {
+    SearchSettings settings = smallSettings();
+    settings.population = 4;
+    settings.gradient.refined = 3;
+    EXPECT_EQ(descentsOf(settings, 0), 1);
+    EXPECT_EQ(descentsOf(settings, 1), 2);
+    SlopedFitness fitness;
+    EXPECT_EQ(runOk(settings, kLayers, fitness).end, EndReason::Generations);
+}
+
+TEST(Genetic, EndsWithNoCandidateWhenItsFirstDescentKeepsFailing) {
+    SearchSettings settings = smallSettings();
+    settings.gradient.refined = 1;
+    SlopedFitness fitness;
+    fitness.refuse = true;
+    const SearchOutcome outcome = runOk(settings, kLayers, fitness);
+    EXPECT_EQ(outcome.end, EndReason::Failures);
+    EXPECT_TRUE(outcome.failedSlope);
+    EXPECT_TRUE(outcome.candidates.empty());
 }
 
 }  // namespace
