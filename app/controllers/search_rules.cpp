@@ -1,6 +1,7 @@
 #include "app/controllers/search_rules.h"
 
 #include <QLocale>
+#include <algorithm>
 #include <limits>
 
 #include "app/cli/numbers.h"
@@ -59,7 +60,7 @@ QString whyNoObjectives(const SearchForm& form, const studies::SearchRunSettings
     asked.search.objectives = *objectives;
     asked.search.aboveNoise = study.search.aboveNoise;
     asked.search.gradient.refined = form.refined;
-    asked.search.optimizer = search::parseOptimizer(form.optimizer.toStdString()).value_or(study.search.optimizer);
+    asked.search.optimizer = optimizerOf(form, study);
     if (whyNoRace(form, study).isEmpty())
         asked.search.racing = optionalNumber(kRacing, form.racing).value_or(std::nullopt);
     asked.search.target = targetOf(form).value_or(std::nullopt);
@@ -87,6 +88,10 @@ Result<std::vector<Objective>> objectivesOf(const QString& words) {
     const QString text = words.trimmed();
     if (text.isEmpty() || text == QLatin1String("none")) return std::vector<Objective>();
     return search::parseObjectives(text.toStdString());
+}
+
+search::OptimizerKind optimizerOf(const SearchForm& form, const studies::SearchRunSettings& study) {
+    return search::parseOptimizer(form.optimizer.toStdString()).value_or(study.search.optimizer);
 }
 
 QStringList objectiveLists() {
@@ -118,6 +123,17 @@ QString whyRefused(SearchText text, const SearchForm& form, const studies::Searc
             break;
     }
     return whyNoRace(form, study);
+}
+
+QString whyUnused(widgets::SearchNumber number, const SearchForm& form, const studies::SearchRunSettings& study) {
+    search::SearchSettings asked = study.search;
+    asked.optimizer = optimizerOf(form, study);
+    asked.racing = rulesOf(form, study).racing;
+    asked.gradient.refined = 1;  // would it be looked at, if it stood there?
+    const char* key = number == widgets::SearchNumber::Population ? "population" : "refine";
+    const auto unused = search::unusedOptions(asked);
+    const auto found = std::ranges::find(unused, key, &search::UnusedOption::key);
+    return found == unused.end() ? QString() : QString::fromStdString("No effect " + found->where);
 }
 
 }  // namespace lpes::app
