@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "app/cli/numbers.h"
+#include "app/controllers/why_not.h"
 #include "core/studies/search_setup.h"
 #include "widgets/common/number_field.h"
 
@@ -21,11 +22,6 @@ constexpr const char* kRacing = "--racing";
 constexpr const char* kTarget = "--target";
 /// No rule here hangs on how many layers the model has.
 constexpr int kAnyLayers = 32;
-
-template <class T>
-QString whyNot(const Result<T>& valid) {
-    return valid ? QString() : QString::fromStdString(valid.error().message);
-}
 
 // Each of the four judges settings in which nothing but its own text can be at fault.
 
