@@ -32,7 +32,7 @@ class SlurmJob : public RunVerbs {
     [[nodiscard]] Start job(int restarts, const std::vector<std::string>& arguments) const {
         Start start;
         start.program = "bash";
-        start.arguments = {LPES_SLURM_JOB};
+        start.arguments = {(fs::path(LPES_TEST_DATA).parent_path() / "packaging/slurm/search.sbatch").string()};
         start.arguments.insert(start.arguments.end(), arguments.begin(), arguments.end());
         start.environment = {{"PATH", m_folder.path().string() + ":" + std::getenv("PATH")},
                              {"LPES", programPath()},
