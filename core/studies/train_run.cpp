@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-std::string placeOf(const fs::path& path) {
+std::string absoluteText(const fs::path& path) {
     return fs::absolute(path).lexically_normal().string();
 }
 
@@ -54,7 +54,7 @@ json trainSettingsJson(const TrainMoiceSettings& settings, json recipe, const Op
     const std::string named = fs::exists(settings.model.model) ? model.path.string() : settings.model.model;
     for (const auto& [key, value] :
          {std::pair{"model", named}, std::pair{"device", settings.model.device},
-          std::pair{"text", placeOf(settings.text)}, std::pair{"out", placeOf(settings.out)}}) {
+          std::pair{"text", absoluteText(settings.text)}, std::pair{"out", absoluteText(settings.out)}}) {
         recipe[key] = {{"value", value}, {"origin", origin(key)}};
     }
     return recipe;
@@ -96,7 +96,7 @@ store::DatasetRow datasetRow(const TrainingText& text, const fs::path& file) {
     row.task = "training text";
     row.name = file.filename().string();
     row.items = text.documents();
-    row.specJson = json{{"text", placeOf(file)}}.dump();
+    row.specJson = json{{"text", absoluteText(file)}}.dump();
     return row;
 }
 
