@@ -87,6 +87,7 @@ void MainWindow::makeFileMenu() {
     pane(tr("Deviation of the run"), m_searchPage->pane(kDeviationPlot));
     pane(tr("Sensitivity of the run"), m_searchPage->pane(kSensitivityPlot));
     pane(tr("Pareto front of the run"), m_searchPage->pane(kParetoPlot));
+    pane(tr("Loss of the training"), m_searchPage->pane(kLossPlot));
     pane(tr("Methods of the comparison"), m_comparePage->methods());
     pane(tr("Accuracy of the comparison"), m_comparePage->accuracy());
     menu->addSeparator();

@@ -113,6 +113,11 @@ std::string outcomeOf(const store::RunRow& run) {
         const double fitness = numberAt(memberOf(result, "best"), "fitness");
         return std::isfinite(fitness) ? "best " + fixed(fitness).toStdString() : std::string();
     }
+    if (run.kind == "train") {
+        const json curve = result.is_object() ? result.value("curve", json::array()) : json::array();
+        const double loss = !curve.is_array() || curve.empty() ? NAN : numberAt(curve.back(), "lm_loss");
+        return std::isfinite(loss) ? "loss " + fixed(loss).toStdString() : std::string();
+    }
     if (const json lowest = lowestLoss(result); !lowest.is_null()) {
         const QString name = shortSpelling(text(lowest.value("method", "")));
         return "NLL " + fixed(numberAt(lowest, "mean_answer_nll")).toStdString() + " " + name.toStdString();

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "app/cli/output.h"
+#include "app/cli/ranks.h"
 #include "app/cli/signals.h"
 #include "app/cli/verb.h"
 #include "core/base/log.h"
@@ -140,6 +141,7 @@ int parseAndRun(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
         return reportParseError(app, error);
     }
+    if (const auto alone = requireAlone(verb); !alone) return reportError(alone.error());
     const Result<int> done = action();
     return done ? *done : reportError(done.error());
 }

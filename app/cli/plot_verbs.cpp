@@ -128,7 +128,8 @@ void addPlotVerbs(CLI::App& app, Action& action) {
     auto plot = std::make_shared<Plot>(*plotVerb);
     plot->flags.add("RUN", "", "Number of the run, or last", toText(plot->runName))->required();
     plot->flags
-        .add("--kind", "KIND", "curve, accuracy, convergence, attention, deviation, sensitivity, pareto or methods",
+        .add("--kind", "KIND",
+             "curve, accuracy, convergence, attention, deviation, sensitivity, pareto, loss or methods",
              toText(plot->kind))
         ->required();
     plotVerb

@@ -2,18 +2,31 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "app/cli/signals.h"
 #include "core/base/progress.h"
 #include "core/studies/search_ranks.h"
 
 namespace lpes::cli {
 
-Result<void> requireAlone(const std::string& verb) {
+namespace {
+
+/// Verbs that compute for long or write a run.
+constexpr std::array<std::string_view, 8> kAlone{"eval",  "compare", "bench",     "suite",
+                                                 "study", "attn",    "deviation", "train"};
+
+}  // namespace
+
+Result<void> requireAlone(std::string_view verb) {
     const auto start = cluster::startOfThisProcess();
-    if (!start) return {};
-    return fail(ErrorCode::Unsupported,
-                fmt::format("{} started {} processes, but lpes {} runs on one machine; start it once, without {}",
-                            start->launcher, start->ranks, verb, start->launcher));
+    if (!start || std::ranges::find(kAlone, verb) == kAlone.end()) return {};
+    return fail(
+        ErrorCode::Unsupported,
+        fmt::format("{0} started {1} processes, and each would do the whole of lpes {2}; start it once, without "
+                    "{0} (lpes search and lpes resume share a search among processes)",
+                    start->launcher, start->ranks, verb));
 }
 
 Result<int> serveLeader(cluster::MpiRanks& ranks) {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <memory>
-#include <string>
+#include <string_view>
 
 #include "core/base/result.h"
 #include "core/cluster/ranks.h"
@@ -14,8 +14,9 @@ namespace lpes::cli {
 template <class Lead>
 [[nodiscard]] Result<int> leadOrServe(Lead&& lead);
 
-/// Unsupported, naming the verb, where mpirun or srun started this process as one of several: each would do it alone.
-[[nodiscard]] Result<void> requireAlone(const std::string& verb);
+/// Unsupported, naming the verb, where mpirun or srun started this process as one of several and the verb shares no
+/// work: each would do all of it, and all but one would find the data base locked. Verbs of a moment pass.
+[[nodiscard]] Result<void> requireAlone(std::string_view verb);
 
 /// Serves rank 0 until it is done: the exit code.
 [[nodiscard]] Result<int> serveLeader(cluster::MpiRanks& ranks);

@@ -36,6 +36,7 @@ namespace lpes::cli {
 [[nodiscard]] std::string studyForecastText(const nlohmann::json& forecast);
 [[nodiscard]] std::string forecastText(const nlohmann::json& forecast);
 [[nodiscard]] std::string paperText(const nlohmann::json& paper);
+[[nodiscard]] std::string trainText(const nlohmann::json& result);
 [[nodiscard]] std::string attentionText(const nlohmann::json& result);
 [[nodiscard]] std::string deviationText(const nlohmann::json& result);
 

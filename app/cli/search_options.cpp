@@ -22,7 +22,8 @@ void addGeneticOptions(SettingFlags& flags, search::SearchSettings& search) {
     };
     add("--seed", "N", "Decides every random choice of the search and the splits [1]",
         toNumber<std::uint64_t>(search.seed));
-    add("--population", "N", "Candidates in a generation [32]", toNumber<int>(search.population, 4, 100'000));
+    add("--population", "N", "Candidates in a generation; of descents --gradient-starts says how many [32]",
+        toNumber<int>(search.population, 4, 100'000));
     add("--max-generations", "N", "Generations that are bred after the first population [12]",
         toNumber<int>(search.maxGenerations, 0, 1'000'000));
     add("--max-evals", "N", "Distinct candidates evaluated at most; auto: no limit [auto]",
@@ -37,7 +38,8 @@ void addGeneticOptions(SettingFlags& flags, search::SearchSettings& search) {
         "Generations without a gain above --min-delta after which the search ends; auto: no limit [auto]",
         toOptionalNumber<int>(search.patience, 1));
     add("--min-delta", "X",
-        "Smallest gain in fitness that counts for --patience; noise: what exceeds its own standard error over the "
+        "Smallest gain in fitness that counts for --patience, which it needs; noise: what exceeds its own standard "
+        "error over the "
         "search items, not with --gap-penalty [0]",
         [&search](const std::string& name, const std::string& text) -> Result<void> {
             search.aboveNoise = text == "noise";

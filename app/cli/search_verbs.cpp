@@ -10,6 +10,7 @@
 #include "app/cli/run_verb.h"
 #include "app/cli/search_options.h"
 #include "app/cli/verb.h"
+#include "core/studies/moice_study.h"
 #include "core/studies/plot_queries.h"
 #include "core/studies/search_series.h"
 #include "core/studies/search_setup.h"
@@ -63,7 +64,7 @@ struct Search {
 };
 
 bool isResumable(const std::string& kind) {
-    return kind == "search" || kind == "compare" || kind == "suite" || kind == "study";
+    return kind == "search" || kind == "compare" || kind == "suite" || kind == "study" || kind == "train";
 }
 
 struct Resume {
@@ -100,10 +101,11 @@ struct Resume {
         for (const store::RunRow& run : *runs) {
             if (isResumable(run.kind) && !studies::isPartOfSuite(run)) return run;
         }
-        return fail(ErrorCode::Usage, fmt::format("the data base '{}' holds no run that can be resumed: no search, "
-                                                  "comparison, suite or study; start one first, or name another data "
-                                                  "base with --db",
-                                                  verb.database.string()));
+        return fail(ErrorCode::Usage,
+                    fmt::format("the data base '{}' holds no run that can be resumed: no search, "
+                                "comparison, suite, study or training; start one first, or name another data "
+                                "base with --db",
+                                verb.database.string()));
     }
 
     Result<int> run(cluster::Ranks* ranks) {
@@ -124,19 +126,20 @@ struct Resume {
         if (!isResumable(kind)) {
             return fail(
                 ErrorCode::Usage,
-                fmt::format("run {} is of the kind '{}', which cannot be resumed; searches, comparisons, suites "
-                            "and studies can",
+                fmt::format("run {} is of the kind '{}', which cannot be resumed; searches, comparisons, suites, "
+                            "studies and trainings can",
                             found->id, kind));
         }
         if (kind == "study" ? !verb.profileOut.empty() : kind != "search" && (workers || !verb.profileOut.empty())) {
-            return fail(ErrorCode::Usage, fmt::format("{} for searches; leave {} out for a {}",
-                                                      kind == "study" ? "--out is" : "--workers and --out are",
-                                                      kind == "study" ? "it" : "them", kind));
+            return fail(ErrorCode::Usage,
+                        fmt::format("{} for searches; leave {} out for a {}",
+                                    kind == "study" ? "--out is" : "--workers and --out are",
+                                    kind == "study" ? "it" : "them", kind == "train" ? "training" : kind));
         }
         if (kind != "search" && ranks != nullptr) {
             return fail(ErrorCode::Unsupported,
                         fmt::format("run {} is a {}, which one machine does; resume it without mpirun or srun",
-                                    found->id, kind));
+                                    found->id, kind == "train" ? "training" : kind));
         }
         verb.name = kind;
         return conductStudy(
@@ -145,11 +148,13 @@ struct Resume {
                                                 std::stop_token stop) {
                 if (kind == "suite") return studies::resumeSuite(id, store, observer, stop);
                 if (kind == "study") return studies::resumeStudy(id, workers, store, observer, stop);
+                if (kind == "train") return studies::resumeTraining(id, store, observer, stop);
                 return kind == "compare" ? studies::resumeComparison(id, store, observer, stop)
                                          : studies::resumeSearch(id, workers, store, observer, stop, nullptr, ranks);
             },
             kind == "suite"     ? suiteText
             : kind == "study"   ? studyText
+            : kind == "train"   ? trainText
             : kind == "compare" ? compareText
                                 : searchText);
     }
@@ -190,7 +195,8 @@ void addSearchVerbs(CLI::App& app, Action& action) {
         [state, &action] { action = [state] { return leadOrServe([&](auto* ranks) { return state->run(ranks); }); }; });
 
     CLI::App* resumeVerb = app.add_subcommand(
-        "resume", "Go on with a stopped, interrupted or failed search, comparison, suite or study, where it ran");
+        "resume",
+        "Go on with a stopped, interrupted or failed search, comparison, suite, study or training, where it ran");
     auto resume = std::make_shared<Resume>(*resumeVerb);
     resume->flags
         .add("RUN", "", "Number of the run, or last (the newest that can be resumed)", toText(resume->runName))

@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "app/cli/options.h"
-#include "app/cli/ranks.h"
 #include "app/cli/result_text.h"
 #include "app/cli/run_verb.h"
 #include "app/cli/search_options.h"
@@ -33,7 +32,6 @@ struct StudyVerb {
     }
 
     Result<int> run() {
-        if (auto alone = requireAlone(verb.name); !alone) return fail(alone.error());
         auto parsed = studies::parseStudyKind(flags.text("KIND").value_or(""));
         if (!parsed) return fail(parsed.error());
         if (auto chosen = chooseSearchBase(flags, settings.search); !chosen) return fail(chosen.error());

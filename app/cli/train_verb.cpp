@@ -5,17 +5,14 @@
 
 #include "app/cli/numbers.h"
 #include "app/cli/options.h"
-#include "app/cli/progress_printer.h"
-#include "app/cli/signals.h"
+#include "app/cli/result_text.h"
+#include "app/cli/run_verb.h"
 #include "app/cli/verb.h"
-#include "core/model/causal_lm.h"
 #include "core/studies/moice_study.h"
 
 namespace lpes::cli {
 
 namespace {
-
-using nlohmann::json;
 
 /// "10000,17500".
 SettingFlags::Setter toBases(std::optional<std::vector<double>>& target) {
@@ -33,60 +30,24 @@ SettingFlags::Setter toBases(std::optional<std::vector<double>>& target) {
     };
 }
 
-std::string trainText(const json& result) {
-    Table table({"step", "loss", "LM loss", "aux loss", "gradient norm", "tokens"});
-    for (const json& row : result.at("curve")) {
-        table.add({std::to_string(row.at("step").get<int>()), formatNumber(row.at("loss"), 5),
-                   formatNumber(row.at("lm_loss"), 5), formatNumber(row.at("aux_loss"), 5),
-                   formatNumber(row.at("grad_norm"), 6), std::to_string(row.at("tokens").get<std::int64_t>())});
-    }
-    std::string text = table.text();
-    const json& source = result.at("text");
-    text += fmt::format("\nText: {} documents, {} sequences, {} tokens\n", source.at("documents").dump(),
-                        source.at("sequences").dump(), source.at("tokens").dump());
-    if (result.at("seconds_per_sequence").is_number()) {
-        text += fmt::format("Speed: {} s per sequence, {} tokens per second\n",
-                            formatNumber(result.at("seconds_per_sequence"), 2),
-                            formatNumber(result.at("tokens_per_second"), 0));
-    }
-    if (result.at("router").is_string()) {
-        const auto router = result.at("router").get<std::string>();
-        text += fmt::format("Router: {}; use it with --method 'moice:{}'\n", router, router);
-    }
-    return text;
-}
-
 struct TrainMoice {
     explicit TrainMoice(CLI::App& app) : flags(app) {}
     SettingFlags flags;
-    OutputOptions output;
+    RunVerb verb{"train", {}, {}, {}, true};
     studies::TrainMoiceSettings settings;
 
     Result<int> run() {
         if (auto set = flags.apply(&settings.origins); !set) return fail(set.error());
         if (auto given = requireModel(settings.model.model, "--model"); !given) return fail(given.error());
-        // What it may replace, routers and checkpoints of its own, the training itself decides.
-        if (auto writable = checkOutput(settings.out, {}); !writable) return fail(writable.error());
-        ProgressPrinter progress(output.progress);
-        auto outcome = studies::trainMoice(settings, progress, stopOnSignal());
-        progress.finishLine();
-        if (!outcome && model::wasStopped(outcome.error())) {
-            printMessage("lpes: stopped before the training began; nothing is stored");
-            return kExitStopped;
-        }
-        if (!outcome) return fail(outcome.error());
-        const json& result = outcome->result;
-        auto printed = printAnswer(output, result, trainText(result));
-        if (outcome->stoppedEarly) {
-            printMessage(result.at("checkpoint").is_null()
-                             ? "lpes: stopped before the first step was done; nothing is stored"
-                             : fmt::format("lpes: stopped after step {}, which '{}' holds; the same command with "
-                                           "--resume goes on",
-                                           result.at("steps").dump(), result.at("checkpoint").get<std::string>()));
-            return kExitStopped;
-        }
-        if (!printed) return fail(printed.error());
-        return 0;
+        // What else it may replace, routers and checkpoints of its own, the training itself decides.
+        if (auto writable = checkOutput(settings.out, {{"--db", verb.database}}); !writable)
+            return fail(writable.error());
+        return conductStudy(
+            verb,
+            [this](store::StoreWriter& store, ProgressObserver& observer, std::stop_token stop) {
+                return studies::trainMoice(settings, store, observer, stop);
+            },
+            trainText);
     }
 };
 
@@ -137,13 +98,15 @@ void addTrainVerb(CLI::App& app, Action& action) {
                    "Begin anew where --out holds a finished router, replacing it and its checkpoint");
     addRecipe(state->flags, settings);
     addRunningModelOptions(state->flags, settings.model, settings.threads);
-    addJsonOption(*verb, state->output);
-    addProgressOption(*verb, state->output);
+    addDatabaseOption(state->flags, state->verb.database);
+    addJsonOption(*verb, state->verb.output);
+    addProgressOption(*verb, state->verb.output);
     verb->footer(
         "\nDefaults, in brackets, are the recipe of MoICE's authors (128 sequences a step, 7 steps); on a CPU begin\n"
         "with a short --max-length and few sequences. Each document is cut into consecutive sequences of --max-length\n"
         "tokens, which are shuffled by the seed. After every step the checkpoint is written: a training that is\n"
-        "stopped or killed loses at most the step in flight, and --resume ends in the same bits.");
+        "stopped or killed loses at most the step in flight, and --resume, or lpes resume RUN, ends in the same bits.\n"
+        "It is a run like others: lpes plot RUN --kind loss draws its curve, lpes report RUN tells of it.");
     verb->callback([state, &action] { action = [state] { return state->run(); }; });
 }
 

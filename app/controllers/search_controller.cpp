@@ -15,6 +15,7 @@ namespace lpes::app {
 
 using widgets::SearchCommand;
 using widgets::SearchForm;
+using widgets::SearchNumber;
 using widgets::SearchState;
 using widgets::SearchText;
 
@@ -72,6 +73,7 @@ void SearchController::setStudy(const studies::SearchRunSettings& study) {
     m_study = study;
     // A copy: the panel outlives this.
     m_panel.setCheck([study](SearchText text, const SearchForm& form) { return whyRefused(text, form, study); });
+    m_panel.setUse([study](SearchNumber number, const SearchForm& form) { return whyUnused(number, form, study); });
     SearchForm form;
     form.device = QString::fromStdString(study.compute.device);
     form.seed = study.search.seed;
@@ -108,11 +110,11 @@ studies::SearchRunSettings SearchController::settingsOf(const SearchForm& form) 
     settings.task = taskSpecOf(form.task, m_study.task);
     markTask(m_study.task, settings.task, settings.origins);
     if (!form.task.score.isEmpty()) set("score", settings.score, form.task.score.toStdString());
-    // The choices are parseOptimizer's own names.
-    const auto optimizer = search::parseOptimizer(form.optimizer.toStdString());
-    set("optimizer", settings.search.optimizer, optimizer.value_or(m_study.search.optimizer));
-    set("refine", settings.search.gradient.refined, form.refined);
-    set("population", settings.search.population, form.population);
+    set("optimizer", settings.search.optimizer, optimizerOf(form, m_study));
+    // What stands in a disabled field is no wish.
+    const auto used = [&](SearchNumber number) { return whyUnused(number, form, m_study).isEmpty(); };
+    if (used(SearchNumber::Refined)) set("refine", settings.search.gradient.refined, form.refined);
+    if (used(SearchNumber::Population)) set("population", settings.search.population, form.population);
     set("max_generations", settings.search.maxGenerations, form.generations);
     set("search_items", settings.searchItems, form.searchItems);
     set("select_items", settings.selectItems, form.selectItems);

@@ -1,9 +1,11 @@
 #include "app/controllers/search_rules.h"
 
 #include <QLocale>
+#include <algorithm>
 #include <limits>
 
 #include "app/cli/numbers.h"
+#include "app/controllers/why_not.h"
 #include "core/studies/search_setup.h"
 #include "widgets/common/number_field.h"
 
@@ -20,11 +22,6 @@ constexpr const char* kRacing = "--racing";
 constexpr const char* kTarget = "--target";
 /// No rule here hangs on how many layers the model has.
 constexpr int kAnyLayers = 32;
-
-template <class T>
-QString whyNot(const Result<T>& valid) {
-    return valid ? QString() : QString::fromStdString(valid.error().message);
-}
 
 // Each of the four judges settings in which nothing but its own text can be at fault.
 
@@ -59,7 +56,7 @@ QString whyNoObjectives(const SearchForm& form, const studies::SearchRunSettings
     asked.search.objectives = *objectives;
     asked.search.aboveNoise = study.search.aboveNoise;
     asked.search.gradient.refined = form.refined;
-    asked.search.optimizer = search::parseOptimizer(form.optimizer.toStdString()).value_or(study.search.optimizer);
+    asked.search.optimizer = optimizerOf(form, study);
     if (whyNoRace(form, study).isEmpty())
         asked.search.racing = optionalNumber(kRacing, form.racing).value_or(std::nullopt);
     asked.search.target = targetOf(form).value_or(std::nullopt);
@@ -87,6 +84,10 @@ Result<std::vector<Objective>> objectivesOf(const QString& words) {
     const QString text = words.trimmed();
     if (text.isEmpty() || text == QLatin1String("none")) return std::vector<Objective>();
     return search::parseObjectives(text.toStdString());
+}
+
+search::OptimizerKind optimizerOf(const SearchForm& form, const studies::SearchRunSettings& study) {
+    return search::parseOptimizer(form.optimizer.toStdString()).value_or(study.search.optimizer);
 }
 
 QStringList objectiveLists() {
@@ -118,6 +119,17 @@ QString whyRefused(SearchText text, const SearchForm& form, const studies::Searc
             break;
     }
     return whyNoRace(form, study);
+}
+
+QString whyUnused(widgets::SearchNumber number, const SearchForm& form, const studies::SearchRunSettings& study) {
+    search::SearchSettings asked = study.search;
+    asked.optimizer = optimizerOf(form, study);
+    asked.racing = rulesOf(form, study).racing;
+    asked.gradient.refined = 1;  // would it be looked at, if it stood there?
+    const char* key = number == widgets::SearchNumber::Population ? "population" : "refine";
+    const auto unused = search::unusedOptions(asked);
+    const auto found = std::ranges::find(unused, key, &search::UnusedOption::key);
+    return found == unused.end() ? QString() : QString::fromStdString("No effect " + found->where);
 }
 
 }  // namespace lpes::app

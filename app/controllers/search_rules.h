@@ -23,6 +23,10 @@ namespace lpes::app {
 /// Every list there is, an empty one first.
 [[nodiscard]] QStringList objectiveLists();
 
+/// The choices are parseOptimizer's own names.
+[[nodiscard]] search::OptimizerKind optimizerOf(const widgets::SearchForm& form,
+                                                const studies::SearchRunSettings& study);
+
 struct SearchRules {
     std::optional<double> guardrailLimit, racing, target;
     std::vector<search::Objective> objectives;
@@ -34,5 +38,9 @@ struct SearchRules {
 /// form says, and with the study where the form has no field.
 [[nodiscard]] QString whyRefused(widgets::SearchText text, const widgets::SearchForm& form,
                                  const studies::SearchRunSettings& study);
+
+/// Why a number of the form has no effect ("No effect with --optimizer gradient"); empty when it has one.
+[[nodiscard]] QString whyUnused(widgets::SearchNumber number, const widgets::SearchForm& form,
+                                const studies::SearchRunSettings& study);
 
 }  // namespace lpes::app

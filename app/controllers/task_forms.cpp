@@ -3,6 +3,7 @@
 #include <QFileDialog>
 #include <QFileInfo>
 
+#include "app/controllers/why_not.h"
 #include "app/settings.h"
 #include "core/tasks/l_eval.h"
 #include "core/tasks/position.h"
@@ -27,11 +28,6 @@ QStringList taskNames() {
     for (const std::string& name : tasks::zeroScrollsNames())
         names << QStringLiteral("zeroscrolls:") + QString::fromStdString(name);
     return names;
-}
-
-template <class T>
-QString whyNot(const Result<T>& parsed) {
-    return parsed ? QString() : QString::fromStdString(parsed.error().message);
 }
 
 QString check(TaskFields::Field field, const QString& words) {

@@ -25,6 +25,7 @@ enum PlotKind {
     kDeviationPlot,
     kSensitivityPlot,
     kParetoPlot,
+    kLossPlot,
     kMethodsPlot
 };
 

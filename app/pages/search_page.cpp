@@ -45,6 +45,7 @@ SearchPage::SearchPage(const widgets::Theme& theme, QWidget* parent)
     m_panes[kDeviationPlot] = new PlotPane(tr("Representation deviation"), theme);
     m_panes[kSensitivityPlot] = new PlotPane(tr("Sensitivity to the scales"), theme);
     m_panes[kParetoPlot] = new PlotPane(tr("Pareto front"), theme);
+    m_panes[kLossPlot] = new PlotPane(tr("Loss of the training"), theme);
     m_panes[kCurvePlot] = new PlotPane(tr("Scale per layer"), theme);
     m_headline->setTextFormat(Qt::PlainText);
     m_headline->setWordWrap(true);
@@ -70,6 +71,8 @@ SearchPage::SearchPage(const widgets::Theme& theme, QWidget* parent)
     inside->addTab(m_panes[kAttentionPlot], tr("Attention"));
     inside->addTab(m_panes[kDeviationPlot], tr("Deviation"));
     inside->addTab(m_panes[kSensitivityPlot], tr("Sensitivity"));
+    inside->addTab(m_panes[kLossPlot], tr("Loss"));
+    m_inside = inside;
     auto* all = new QSplitter(Qt::Vertical, this);
     all->setObjectName(QStringLiteral("searchPage"));
     all->addWidget(row(QStringLiteral("searchTop"), m_panes[kConvergencePlot], curves));
@@ -120,6 +123,8 @@ void SearchPage::showRun(const std::shared_ptr<const RunDetail>& detail, const Q
         m_hasData.fill(false);
         m_shown.fill(0);
         m_curvesKey.clear();
+        // A training has nothing else to show.
+        if (detail->run.kind == "train") m_inside->setCurrentWidget(m_panes[kLossPlot]);
     }
     showCurves(*detail, numLayers, trainedContext);
     for (std::size_t kind = 0; kind < kPanes; ++kind) {

@@ -9,6 +9,7 @@
 #include "widgets/plots/theme.h"
 
 class QLabel;
+class QTabWidget;
 
 namespace lpes::widgets {
 class CurveEditor;
@@ -49,6 +50,7 @@ class SearchPage : public QWidget {
     std::array<std::uint64_t, kPanes> m_shown{};  ///< versions of what the panes show
     std::array<bool, kPanes> m_hasData{};
     std::int64_t m_run = 0;
+    QTabWidget* m_inside = nullptr;  ///< what was measured inside the model, or of a training
     QLabel* m_headline;
     widgets::GuardrailLight* m_guardrail;
     QString m_curvesKey;

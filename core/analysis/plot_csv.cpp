@@ -184,6 +184,15 @@ std::string csv(const ParetoPlot& plot) {
     return std::move(table).text();
 }
 
+std::string csv(const LossPlot& plot) {
+    Table table{"step", "loss", "lm_loss", "aux_loss", "grad_norm", "tokens"};
+    for (const auto& one : plot.steps) {
+        table.row({number(one.step), number(one.loss), number(one.lmLoss), number(one.auxLoss), number(one.gradNorm),
+                   number(one.tokens)});
+    }
+    return std::move(table).text();
+}
+
 std::string csv(const MethodsPlot& plot) {
     Table table{"method",
                 "accuracy",

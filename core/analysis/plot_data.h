@@ -177,7 +177,21 @@ struct ParetoPlot {
     std::vector<Generation> generations;
 };
 
+/// The loss curve of a training.
+struct LossPlot {
+    std::string title, subtitle;
+    struct Step {
+        int step = 0;             ///< 1 …
+        double lmLoss = 0.0;      ///< nats per token, mean over the step's sequences
+        double auxLoss = 0.0;     ///< without its coefficient
+        double loss = 0.0;        ///< what is trained on: both together
+        double gradNorm = 0.0;    ///< before it is shortened
+        std::int64_t tokens = 0;  ///< of the step's sequences
+    };
+    std::vector<Step> steps;
+};
+
 using PlotData = std::variant<CurvePlot, AccuracyPlot, ConvergencePlot, AttentionPlot, DeviationPlot, SensitivityPlot,
-                              MethodsPlot, ProgressPlot, ParetoPlot>;
+                              MethodsPlot, ProgressPlot, ParetoPlot, LossPlot>;
 
 }  // namespace lpes::analysis

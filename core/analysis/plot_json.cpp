@@ -168,6 +168,15 @@ Json write(const ParetoPlot& plot) {
              })}};
 }
 
+Json write(const LossPlot& plot) {
+    return {{"kind", "loss"},
+            {"steps", list(plot.steps, [](const LossPlot::Step& s) {
+                 return Json{
+                     {"step", s.step},         {"lm_loss", number(s.lmLoss)},     {"aux_loss", number(s.auxLoss)},
+                     {"loss", number(s.loss)}, {"grad_norm", number(s.gradNorm)}, {"tokens", s.tokens}};
+             })}};
+}
+
 Json estimate(const MethodsPlot::Estimate& e) {
     return Json::array({number(e.value), number(e.low), number(e.high)});
 }

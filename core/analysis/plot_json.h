@@ -8,7 +8,7 @@
 /// Plots as JSON, which is how the command line (no Qt) hands them to the drawing program `lpes-render`.
 ///
 /// {"kind": "curve" | "accuracy" | "convergence" | "progress" | "attention" | "deviation" | "sensitivity" | "pareto" |
-/// "methods",
+/// "loss" | "methods",
 /// "title": …, "subtitle": …, …}; the other keys are the fields of the struct in snake_case, roles are "baseline",
 /// "current", "best", "other", pairs are arrays of two numbers, estimates arrays of three (value, low, high). JSON has
 /// no NaN: a measurement that is not finite is written as null and read back as NaN.

@@ -267,6 +267,16 @@ void read(const Place& at, ParetoPlot& plot) {
     });
 }
 
+void read(const Place& at, LossPlot& plot) {
+    at.withKeys({"kind", "title", "subtitle", "steps"});
+    plot.steps = at["steps"].list<LossPlot::Step>([](const Place& s) {
+        s.withKeys({"step", "lm_loss", "aux_loss", "loss", "grad_norm", "tokens"});
+        return LossPlot::Step{s["step"].smallCount(),  s["lm_loss"].number(),
+                              s["aux_loss"].number(),  s["loss"].number(),
+                              s["grad_norm"].number(), s["tokens"].count(std::int64_t{1} << 53)};
+    });
+}
+
 MethodsPlot::Estimate readEstimate(const Place& at) {
     const std::vector<double> three = at.numbers();
     if (three.size() != 3) {
@@ -353,10 +363,11 @@ Result<PlotData> fromJson(const Json& json) {
         if (kind == "deviation") return readAs<DeviationPlot>(at);
         if (kind == "sensitivity") return readAs<SensitivityPlot>(at);
         if (kind == "pareto") return readAs<ParetoPlot>(at);
+        if (kind == "loss") return readAs<LossPlot>(at);
         if (kind == "methods") return readAs<MethodsPlot>(at);
         at["kind"].refuse(
             "is " + shown(json["kind"]) +
-            "; use curve, accuracy, convergence, progress, attention, deviation, sensitivity, pareto or methods");
+            "; use curve, accuracy, convergence, progress, attention, deviation, sensitivity, pareto, loss or methods");
     } catch (const Refusal& refusal) {
         return fail(ErrorCode::BadInput, "The plot data cannot be drawn: " + refusal.message + ".");
     } catch (const std::exception& error) {

@@ -25,6 +25,10 @@ std::string systemError() {
 
 }  // namespace
 
+tl::unexpected<Error> refuseFile(const std::filesystem::path& path, const std::string& why, ErrorCode code) {
+    return fail(code, fmt::format("'{}': {}", path.string(), why));
+}
+
 Result<std::string> readTextFile(const std::filesystem::path& path, std::size_t maxBytes) {
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (file.fd < 0) {

@@ -17,6 +17,10 @@ namespace lpes {
 /// Failed when the folder is missing or not writable, or the disk is full; nothing is left behind then.
 [[nodiscard]] Result<void> writeFileAtomically(const std::filesystem::path& path, std::string_view bytes);
 
+/// "'FILE': WHY", the words of a file that is not accepted.
+[[nodiscard]] tl::unexpected<Error> refuseFile(const std::filesystem::path& path, const std::string& why,
+                                               ErrorCode code = ErrorCode::BadInput);
+
 /// A file mapped read-only into memory. Pages are read when touched. immutable; the mapping lives as long as the
 /// object.
 class MappedFile {

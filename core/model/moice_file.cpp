@@ -65,9 +65,7 @@ class RouterReader {
     }
 
   private:
-    [[nodiscard]] tl::unexpected<Error> refuse(const std::string& why) const {
-        return fail(ErrorCode::BadInput, fmt::format("'{}': {}", m_path.string(), why));
-    }
+    [[nodiscard]] tl::unexpected<Error> refuse(const std::string& why) const { return refuseFile(m_path, why); }
 
     [[nodiscard]] std::string text(const std::string& key) const {
         const auto found = m_metadata.find(key);

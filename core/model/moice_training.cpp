@@ -45,8 +45,7 @@ Result<void> requireWhole(const char* name, std::int64_t value, std::int64_t low
 }
 
 tl::unexpected<Error> refuse(const std::filesystem::path& path, const std::string& why) {
-    return fail(ErrorCode::BadInput,
-                fmt::format("'{}': {}; begin the training anew, without --resume", path.string(), why));
+    return refuseFile(path, why + "; begin the training anew, without --resume");
 }
 
 /// The optimiser's values behind one prefix, in the order of the routers' matrices.

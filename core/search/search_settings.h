@@ -94,10 +94,11 @@ struct SearchSettings {
 /// Those that lead to it and to all before it.
 [[nodiscard]] int descentsUpTo(const SearchSettings& settings, int generation);
 
-/// An option that these settings' optimizer does not look at, and what does.
+/// An option that a search with these settings does not look at, why, and with what it would.
 struct UnusedOption {
     std::string key;     ///< "max_dx", as settings are stored
     std::string option;  ///< "--max-dx"
+    std::string where;   ///< "with --optimizer cma-es", "without --patience"
     std::string usedBy;  ///< "--optimizer genetic"
 };
 [[nodiscard]] std::vector<UnusedOption> unusedOptions(const SearchSettings& settings);

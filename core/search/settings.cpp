@@ -82,18 +82,25 @@ std::vector<UnusedOption> unusedOptions(const SearchSettings& settings) {
     const bool genetic = settings.optimizer == OptimizerKind::Genetic;
     const bool gradient = settings.optimizer == OptimizerKind::Gradient;
     const bool refines = settings.gradient.refined > 0;
+    const auto add = [&, here = "with --optimizer " + optimizerName(settings.optimizer)](
+                         const char* key, const char* option, const char* usedBy) {
+        unused.push_back({key, option, here, usedBy});
+    };
+    // A generation of descents has one candidate from each; only a race asks how many a population keeps.
+    if (gradient && !settings.racing) add("population", "--population", "--gradient-starts");
+    if (!settings.patience) unused.push_back({"min_delta", "--min-delta", "without --patience", "--patience"});
     if (!genetic) {
         for (const auto& [key, option] :
              {std::pair("mutation_rate", "--mutation-rate"), {"max_dx", "--max-dx"}, {"max_dy", "--max-dy"}})
-            unused.push_back({key, option, "--optimizer genetic"});
+            add(key, option, "--optimizer genetic");
     }
-    if (!genetic && refines) unused.push_back({"refine", "--refine", "--optimizer genetic"});
-    if (!gradient) unused.push_back({"gradient_starts", "--gradient-starts", "--optimizer gradient"});
+    if (!genetic && refines) add("refine", "--refine", "--optimizer genetic");
+    if (!gradient) add("gradient_starts", "--gradient-starts", "--optimizer gradient");
     if (!gradient && !(genetic && refines)) {
         for (const auto& [key, option] : {std::pair("gradient_steps", "--gradient-steps"),
                                           {"gradient_items", "--gradient-items"},
                                           {"gradient_rate", "--gradient-rate"}})
-            unused.push_back({key, option, "--optimizer gradient, or --optimizer genetic with --refine"});
+            add(key, option, "--optimizer gradient, or --optimizer genetic with --refine");
     }
     return unused;
 }

@@ -12,6 +12,7 @@ extern const std::string_view schemaV1Sql;
 extern const std::string_view schemaV2Sql;
 extern const std::string_view schemaV3Sql;
 extern const std::string_view schemaV4Sql;
+extern const std::string_view schemaV5Sql;
 }  // namespace lpes::resources
 
 namespace lpes::store {
@@ -22,6 +23,7 @@ std::span<const Migration> builtInMigrations() {
         {2, resources::schemaV2Sql},
         {3, resources::schemaV3Sql},
         {4, resources::schemaV4Sql},
+        {5, resources::schemaV5Sql},
     }};
     return steps;
 }

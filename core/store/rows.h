@@ -35,7 +35,7 @@ struct DatasetRow {
 /// What a run is and how it was made: enough to make it again.
 struct RunRow {
     std::int64_t id = 0;
-    std::string kind;  ///< "eval", "search", "compare", "suite", "study", "attn", "deviation"
+    std::string kind;  ///< "eval", "search", "compare", "suite", "study", "attn", "deviation", "train"
     RunState state = RunState::Running;
     std::int64_t modelId = 0, datasetId = 0;
     std::string label;         ///< what the user sees in lists
@@ -99,7 +99,14 @@ struct GenerationRow {
     std::optional<double> hypervolume;
 };
 
-/// Accuracy and NLL by position of one variant on one split ("search", "select", "report", "eval").
+/// One optimiser step of a training: means over its sequences.
+struct TrainingStepRow {
+    int step = 0;  ///< 1 …
+    double loss = 0.0, lmLoss = 0.0, auxLoss = 0.0;
+    double gradNorm = 0.0;  ///< before it is shortened
+    std::int64_t tokens = 0;
+};
+
 /// ∂(mean answer NLL)/∂(every scale of the variant) for one prompt; the scales layer by layer as the variant's.
 struct SlopeRow {
     std::string itemId;
@@ -108,6 +115,7 @@ struct SlopeRow {
     std::vector<double> slope;
 };
 
+/// Accuracy and NLL by position of one variant on one split ("search", "select", "report", "eval").
 struct PositionRow {
     std::int64_t variantId = 0;
     std::string split;

@@ -27,7 +27,7 @@ bool isNewer(const std::string& state, std::int64_t heartbeatMs, const std::stri
 }  // namespace
 
 std::vector<std::string> RunMerger::tablesOfRuns() {
-    return {"split_items", "generations", "candidates", "profiles"};
+    return {"split_items", "generations", "candidates", "training_steps", "profiles"};
 }
 
 std::vector<std::string> RunMerger::tablesOfVariants() {

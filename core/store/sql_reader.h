@@ -34,6 +34,7 @@ class SqlReader final : public StoreReader {
     Result<std::vector<SlopeRow>> slopes(std::int64_t variantId, const std::string& split) override;
     Result<std::vector<CandidateRow>> candidates(std::int64_t runId) override;
     Result<std::vector<GenerationRow>> generations(std::int64_t runId) override;
+    Result<std::vector<TrainingStepRow>> trainingSteps(std::int64_t runId) override;
     Result<std::vector<PositionRow>> positions(std::int64_t runId) override;
     Result<std::vector<AttentionRow>> attention(std::int64_t runId) override;
     Result<std::vector<DeviationRow>> deviations(std::int64_t runId) override;

@@ -110,6 +110,21 @@ Result<std::vector<GenerationRow>> SqlReader::generations(std::int64_t runId) {
     });
 }
 
+Result<std::vector<TrainingStepRow>> SqlReader::trainingSteps(std::int64_t runId) {
+    return serialised([&]() -> Result<std::vector<TrainingStepRow>> {
+        Query query = m_connection->query(
+            "SELECT step, loss, lm_loss, aux_loss, grad_norm, tokens FROM training_steps WHERE run_id = ? ORDER BY "
+            "step");
+        query.bind(runId);
+        std::vector<TrainingStepRow> all;
+        while (query.next()) {
+            all.push_back(
+                {query.smallInteger(0), query.real(1), query.real(2), query.real(3), query.real(4), query.integer(5)});
+        }
+        return all;
+    });
+}
+
 Result<std::vector<PositionRow>> SqlReader::positions(std::int64_t runId) {
     return serialised([&]() -> Result<std::vector<PositionRow>> {
         Query query = m_connection->query(

@@ -40,6 +40,7 @@ class SqlWriter final : public StoreWriter {
                               std::span<const SlopeRow> rows) override;
     Result<void> recordCandidate(std::int64_t runId, const CandidateRow& row) override;
     Result<void> recordGeneration(std::int64_t runId, const GenerationRow& row) override;
+    Result<void> recordTrainingSteps(std::int64_t runId, std::span<const TrainingStepRow> rows) override;
     Result<void> recordPositions(std::int64_t runId, std::span<const PositionRow> rows) override;
     Result<void> recordAttention(std::int64_t runId, std::span<const AttentionRow> rows) override;
     Result<void> recordDeviations(std::int64_t runId, std::span<const DeviationRow> rows) override;

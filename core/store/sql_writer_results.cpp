@@ -134,6 +134,20 @@ Result<void> SqlWriter::recordGeneration(std::int64_t runId, const GenerationRow
     });
 }
 
+Result<void> SqlWriter::recordTrainingSteps(std::int64_t runId, std::span<const TrainingStepRow> rows) {
+    return write([&]() -> Result<void> {
+        for (const TrainingStepRow& row : rows) {
+            m_connection
+                ->query(
+                    "INSERT OR REPLACE INTO training_steps (run_id, step, loss, lm_loss, aux_loss, grad_norm, tokens) "
+                    "VALUES (?,?,?,?,?,?,?)")
+                .bind(runId, row.step, row.loss, row.lmLoss, row.auxLoss, row.gradNorm, row.tokens)
+                .run();
+        }
+        return {};
+    });
+}
+
 Result<void> SqlWriter::recordPositions(std::int64_t runId, std::span<const PositionRow> rows) {
     return write([&]() -> Result<void> {
         for (const PositionRow& row : rows) {

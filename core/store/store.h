@@ -13,7 +13,7 @@
 
 namespace lpes::store {
 
-inline constexpr int kSchemaVersion = 4;           ///< PRAGMA user_version
+inline constexpr int kSchemaVersion = 5;           ///< PRAGMA user_version
 inline constexpr int kApplicationId = 0x4C504553;  ///< PRAGMA application_id: "LPES"
 
 /// $LPES_DB, else userDataFolder()/lpes.db.
@@ -70,6 +70,8 @@ class StoreReader {
     /// Ordered by (generation, index).
     [[nodiscard]] virtual Result<std::vector<CandidateRow>> candidates(std::int64_t runId) = 0;
     [[nodiscard]] virtual Result<std::vector<GenerationRow>> generations(std::int64_t runId) = 0;
+    /// Ordered by step.
+    [[nodiscard]] virtual Result<std::vector<TrainingStepRow>> trainingSteps(std::int64_t runId) = 0;
     [[nodiscard]] virtual Result<std::vector<PositionRow>> positions(std::int64_t runId) = 0;
     [[nodiscard]] virtual Result<std::vector<AttentionRow>> attention(std::int64_t runId) = 0;
     [[nodiscard]] virtual Result<std::vector<DeviationRow>> deviations(std::int64_t runId) = 0;
@@ -126,6 +128,9 @@ class StoreWriter {
                                                     std::span<const SlopeRow> rows) = 0;
     [[nodiscard]] virtual Result<void> recordCandidate(std::int64_t runId, const CandidateRow& row) = 0;
     [[nodiscard]] virtual Result<void> recordGeneration(std::int64_t runId, const GenerationRow& row) = 0;
+    /// One transaction for all of them. A row that exists is replaced.
+    [[nodiscard]] virtual Result<void> recordTrainingSteps(std::int64_t runId,
+                                                           std::span<const TrainingStepRow> rows) = 0;
     [[nodiscard]] virtual Result<void> recordPositions(std::int64_t runId, std::span<const PositionRow> rows) = 0;
     [[nodiscard]] virtual Result<void> recordAttention(std::int64_t runId, std::span<const AttentionRow> rows) = 0;
     [[nodiscard]] virtual Result<void> recordDeviations(std::int64_t runId, std::span<const DeviationRow> rows) = 0;

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "core/model/torch/torch_runtime.h"
+#include "core/studies/json_rows.h"
 #include "core/studies/method_words.h"
+#include "core/studies/resuming.h"
 
 namespace lpes::studies {
 
@@ -266,8 +268,9 @@ Result<json> inspectModel(const std::string& model, const std::string& method, c
     json out = describeModel(*opened, *resolved);
     out["method"] = method;
     for (const std::string& warning : kept.all()) out["warnings"].push_back(warning);
-    const std::string hash = methodHash(*spec, *resolved);
-    out["method_hash"] = hash.empty() ? json(nullptr) : json(hash);
+    MethodHashes hashes;
+    noteMethodHash(hashes, *spec, *resolved);
+    out["method_hash"] = hashJson(hashes, spec->text);
     for (const rope::MethodPart& part : spec->parts) {
         out["method_meaning"].push_back({{"part", rope::methodName(part.kind)},
                                          {"meaning", partMeaning(part, *resolved, model::methodModel(config))}});

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -15,6 +16,10 @@
 #include "core/rope/rivals.h"
 #include "core/studies/model_setup.h"
 #include "core/studies/output_check.h"
+#include "core/studies/resuming.h"
+#include "core/studies/run_session.h"
+#include "core/studies/run_view.h"
+#include "core/studies/train_run.h"
 #include "core/studies/training_text.h"
 
 namespace lpes::studies {
@@ -146,22 +151,67 @@ void warnAboutOtherMachine(const json& stored, const json& now, ProgressObserver
 
 class Training {
   public:
-    Training(const TrainMoiceSettings& settings, ProgressObserver& observer, std::stop_token stop)
+    /// `left`: the run that goes on.
+    Training(const TrainMoiceSettings& settings, store::StoreWriter& store, ProgressObserver& observer,
+             std::stop_token stop, std::optional<store::RunRow> left)
         : m_settings(settings),
+          m_store(store),
           m_observer(observer),
           m_stop(std::move(stop)),
           m_checkpoint(moiceCheckpointPath(settings.out)),
+          m_left(std::move(left)),
           m_start(steadySeconds()) {}
 
-    Result<TrainMoiceOutcome> run() {
+    Result<StudyOutcome> run() {
         if (auto r = prepare(); !r) return fail(r.error());
+        auto runId = takeUp();
+        if (!runId) return fail(runId.error());
+        m_runId = *runId;
+        m_progress.emplace(m_store, m_runId, m_observer, m_left ? m_left->elapsedSeconds : 0.0);
+        return conductRun(m_store, m_runId, *m_progress, [this] { return train(); });
+    }
+
+  private:
+    /// The run that was left, or a new one.
+    Result<std::int64_t> takeUp() {
+        const json settings = trainSettingsJson(m_settings, m_plan.shown, m_model.opened);
+        if (m_settings.resume && !m_left) {
+            auto found = findLeftTraining(m_store.reader(), settings, m_state.curve);
+            if (!found) return fail(found.error());
+            m_left = std::move(*found);
+        }
+        if (m_left) {
+            if (auto reopened = m_store.reopenRun(m_left->id, 1); !reopened) return fail(reopened.error());
+            return m_left->id;
+        }
+        ComputeSettings compute;
+        compute.device = m_settings.model.device;
+        return beginModelRun(m_store, m_model, datasetRow(*m_text, m_settings.text), compute, m_plan.threads,
+                             kTrainKind, "train moice on " + m_settings.text.filename().string(), settings,
+                             m_plan.recipe.seed);
+    }
+
+    Result<StudyOutcome> train() {
         m_begun = steadySeconds();
         (void)resetPeakResident();
+        m_progress->setTotal(total());
+        m_progress->setStage("beginning");
+        if (auto kept = m_progress->chunkDone(0, m_before); !kept) return fail(kept.error());
+        if (auto kept = recordSteps(m_store, m_runId, m_state.curve); !kept) return fail(kept.error());
+        // A run without a checkpoint is one that has not begun.
+        if (m_state.curve.empty()) {
+            if (auto written = writeCheckpoint(); !written) return fail(written.error());
+        }
         while (static_cast<int>(m_state.curve.size()) < m_plan.steps) {
             auto stepped = step();
-            if (!stepped && model::wasStopped(stepped.error())) return TrainMoiceOutcome{true, result("stopped")};
+            if (!stepped && model::wasStopped(stepped.error()))
+                return StudyOutcome{m_runId, true, result("stopped"), 0};
             if (!stepped) return fail(stepped.error());
         }
+        return finish();
+    }
+
+    Result<StudyOutcome> finish() {
         const json notes = {{"steps", m_state.curve.size()},
                             {"settings", m_plan.values},
                             {"text_hash", m_text->hash()},
@@ -171,10 +221,12 @@ class Training {
             !written) {
             return fail(written.error());
         }
-        return TrainMoiceOutcome{false, result("finished")};
+        auto hash = routerHash(m_settings.out, *m_model.opened.weights, m_observer);
+        if (!hash) return fail(hash.error());
+        m_routerHash = std::move(*hash);
+        return StudyOutcome{m_runId, false, result("finished"), 0};
     }
 
-  private:
     Result<void> prepare() {
         std::error_code ignored;
         const bool there = fs::exists(m_checkpoint, ignored);
@@ -194,6 +246,10 @@ class Training {
             auto read = model::readMoiceCheckpoint(m_checkpoint, config);
             if (!read && m_settings.resume) return fail(read.error());
             if (read) checkpoint = std::move(*read);
+            if (m_left && checkpoint) {
+                if (auto own = requireOwnCheckpoint(m_store.reader(), *m_left, *checkpoint, m_checkpoint); !own)
+                    return own;
+            }
             if (!m_settings.resume) {
                 if (auto r = requireFinished(checkpoint); !r) return r;
                 checkpoint.reset();
@@ -341,26 +397,29 @@ class Training {
             sequences.push_back(std::move(*ids));
         }
         tell(done);
+        Result<void> kept;
         auto stepped = model::trainMoiceStep(
             *m_model.lm, m_plan.recipe, sequences, m_plan.threads, m_state,
             [&](std::int64_t tokens) {
-                ++m_computed;
                 m_tokens += tokens;
+                if (auto counted = m_progress->chunkDone(1, 0); !counted) kept = counted;
                 tell(done);
             },
             m_stop);
         if (!stepped) return stepped;
+        if (!kept) return kept;
+        if (auto written = writeCheckpoint(); !written) return written;
+        return recordSteps(m_store, m_runId, std::span(m_state.curve).last(1));
+    }
+
+    Result<void> writeCheckpoint() const {
         return model::writeMoiceCheckpoint(m_checkpoint, m_state, m_model.config(), m_identity);
     }
 
     void tell(int step) {
-        const std::int64_t done = m_before + m_computed;
-        const double seconds = steadySeconds() - m_begun;
-        const double rate = m_computed > 0 && seconds > 0.0 ? static_cast<double>(m_computed) / seconds : 0.0;
-        const double left = static_cast<double>(total() - done);
         std::string stage = fmt::format("step {} of {} (sequences)", step + 1, m_plan.steps);
         if (!m_state.curve.empty()) stage += fmt::format(", loss {:.4f}", m_state.curve.back().lmLoss);
-        m_observer.progressed({stage, done, total(), rate, rate > 0.0 ? left / rate : -1.0});
+        m_progress->setStage(stage);
     }
 
     [[nodiscard]] json result(const char* state) const {
@@ -368,13 +427,15 @@ class Training {
         const double seconds = steadySeconds() - m_begun;
         const auto peak = peakResidentBytes();
         json perSequence, perSecond;
-        if (m_computed > 0) {
-            perSequence = seconds / static_cast<double>(m_computed);
+        if (const std::int64_t computed = m_progress->promptsComputed(); computed > 0) {
+            perSequence = seconds / static_cast<double>(computed);
             perSecond = static_cast<double>(m_tokens) / seconds;
         }
-        return {{"state", state},
+        return {{"run_id", m_runId},
+                {"state", state},
                 {"router", finished ? json(m_settings.out.string()) : json()},
-                {"checkpoint", m_state.curve.empty() ? json() : json(m_checkpoint.string())},
+                {"method_hash", finished ? json(m_routerHash) : json()},
+                {"checkpoint", m_checkpoint.string()},
                 {"steps", m_state.curve.size()},
                 {"curve", model::curveJson(m_state.curve)},
                 {"text",
@@ -393,9 +454,14 @@ class Training {
     }
 
     const TrainMoiceSettings& m_settings;
+    store::StoreWriter& m_store;
     ProgressObserver& m_observer;
     std::stop_token m_stop;
     fs::path m_checkpoint;
+    std::optional<store::RunRow> m_left;
+    std::int64_t m_runId = 0;
+    std::optional<RunProgress> m_progress;  ///< counts sequences
+    std::string m_routerHash;
     double m_start, m_begun = 0.0;
     Plan m_plan;
     LoadedModel m_model;
@@ -403,8 +469,8 @@ class Training {
     json m_identity;
     model::MoiceTrainingState m_state;
     std::vector<std::string> m_warnings;
-    std::int64_t m_before = 0;                  ///< sequences of earlier sittings
-    std::int64_t m_computed = 0, m_tokens = 0;  ///< of this one
+    std::int64_t m_before = 0;  ///< sequences of earlier sittings
+    std::int64_t m_tokens = 0;  ///< of this one
 };
 
 }  // namespace
@@ -413,9 +479,29 @@ fs::path moiceCheckpointPath(const fs::path& out) {
     return out.string() + ".training";
 }
 
-Result<TrainMoiceOutcome> trainMoice(const TrainMoiceSettings& settings, ProgressObserver& observer,
-                                     std::stop_token stop) {
-    return Training(settings, observer, std::move(stop)).run();
+Result<StudyOutcome> trainMoice(const TrainMoiceSettings& settings, store::StoreWriter& store,
+                                ProgressObserver& observer, std::stop_token stop) {
+    return Training(settings, store, observer, std::move(stop), std::nullopt).run();
+}
+
+Result<StudyOutcome> resumeTraining(std::int64_t runId, store::StoreWriter& store, ProgressObserver& observer,
+                                    std::stop_token stop) {
+    auto run = resumableRun(store.reader(), runId, kTrainKind);
+    if (!run) return fail(run.error());
+    auto settings = readTrainSettings(parseObject(run->settingsJson));
+    if (!settings) return fail(settings.error());
+    const auto steps = store.reader().trainingSteps(runId);
+    if (!steps) return fail(steps.error());
+    const fs::path checkpoint = moiceCheckpointPath(settings->out);
+    std::error_code ignored;
+    settings->resume = fs::exists(checkpoint, ignored);
+    if (!settings->resume && !steps->empty()) {
+        return fail(ErrorCode::BadInput,
+                    fmt::format("the checkpoint '{}' that run {} left is gone; put it back, or begin anew with "
+                                "'lpes train moice'",
+                                checkpoint.string(), runId));
+    }
+    return Training(*settings, store, observer, std::move(stop), std::move(*run)).run();
 }
 
 }  // namespace lpes::studies

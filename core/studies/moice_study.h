@@ -11,7 +11,9 @@
 
 #include "core/base/progress.h"
 #include "core/base/result.h"
+#include "core/store/store.h"
 #include "core/studies/model_setup.h"
+#include "core/studies/studies.h"
 
 namespace lpes::studies {
 
@@ -32,26 +34,30 @@ struct TrainMoiceSettings {
     std::map<std::string, std::string> origins;  ///< setting → "flag" or "environment"
 };
 
-struct TrainMoiceOutcome {
-    bool stoppedEarly = false;  ///< stopped by the user: the checkpoint holds every step that was finished
-    /// {"state", "router" (null until finished), "checkpoint" (null before the first step), "steps", "curve": [{"step",
-    /// "loss", "lm_loss", "aux_loss", "grad_norm", "tokens"}], "text": {…}, "aux_loss_constant", "warnings", "seconds",
-    /// "seconds_per_sequence", "tokens_per_second", "peak_bytes" (of the
-    /// process while it trained, weights included), "settings"}
-    nlohmann::json result;
-};
-
-/// Trains the routers and writes them. After every step routers, optimiser and curve are written atomically into the
-/// checkpoint, so that a killed training loses at most the step in flight; resuming goes on with the next step and ends
-/// in the same bits as a training that was never interrupted. Blocks; stops within a layer's time.
+/// Trains the routers and writes them, as a run of the kind "train" whose result is {"run_id", "state", "router" and
+/// "method_hash" of what it holds (null until finished), "checkpoint", "steps", "curve": [{"step", "loss", "lm_loss",
+/// "aux_loss", "grad_norm", "tokens"}], "text": {…}, "aux_loss_constant", "warnings", "seconds",
+/// "seconds_per_sequence", "tokens_per_second", "peak_bytes" (of the process while it trained, weights included),
+/// "settings"}.
+///
+/// At the beginning and after every step routers, optimiser and curve are written atomically into the checkpoint, then
+/// the step's losses into the data base, so that a killed training loses at most the step in flight; resuming goes on
+/// with the next step and ends in the same bits as a training that was never interrupted. With `resume` the run that
+/// was left goes on where the data base has it and its settings are the same, else a new one has the whole curve.
+/// Blocks; stops within a layer's time.
 ///
 /// Usage for settings out of range or against the checkpoint; for a new training where an unfinished one's checkpoint
 /// is, or a finished one without `overwrite`; where `out` or its checkpoint would replace the text, a file of the model
 /// or anything else that no training wrote; BadInput for a text that cannot be used, and when model or text are no
 /// longer those of the checkpoint; Unsupported where MoICE cannot be used on the model; OutOfMemory before anything is
 /// computed. kStoppedMessage when stopped before the training began.
-[[nodiscard]] Result<TrainMoiceOutcome> trainMoice(const TrainMoiceSettings& settings, ProgressObserver& observer,
-                                                   std::stop_token stop);
+[[nodiscard]] Result<StudyOutcome> trainMoice(const TrainMoiceSettings& settings, store::StoreWriter& store,
+                                              ProgressObserver& observer, std::stop_token stop);
+
+/// `resume` of a training: goes on from its checkpoint. BadInput, naming the file, when that is gone or is another's,
+/// or when model or text have changed; Usage when the run is no training or is finished.
+[[nodiscard]] Result<StudyOutcome> resumeTraining(std::int64_t runId, store::StoreWriter& store,
+                                                  ProgressObserver& observer, std::stop_token stop);
 
 /// Where the checkpoint of a training that writes `out` is.
 [[nodiscard]] std::filesystem::path moiceCheckpointPath(const std::filesystem::path& out);

@@ -224,6 +224,19 @@ Result<analysis::PlotData> deviationPlot(store::StoreReader& store, const RunVie
     return plot;
 }
 
+Result<analysis::PlotData> lossPlot(store::StoreReader& store, const RunView& view) {
+    if (view.run.kind != "train") return noData(view, "loss", "it is not a training");
+    auto steps = store.trainingSteps(view.run.id);
+    if (!steps) return fail(steps.error());
+    if (steps->empty()) return noData(view, "loss", "no step has been done yet");
+    analysis::LossPlot plot;
+    plot.title = "Loss by step";
+    plot.subtitle = view.subtitle(0);
+    for (const store::TrainingStepRow& row : *steps)
+        plot.steps.push_back({row.step, row.lmLoss, row.auxLoss, row.loss, row.gradNorm, row.tokens});
+    return plot;
+}
+
 Result<analysis::PlotData> plotOf(store::StoreReader& store, const RunView& view, const std::string& kind) {
     if (view.run.kind == "study") {
         if (kind == "curve") return studyCurves(store, view);
@@ -237,6 +250,7 @@ Result<analysis::PlotData> plotOf(store::StoreReader& store, const RunView& view
     if (kind == "deviation") return deviationPlot(store, view);
     if (kind == "sensitivity") return sensitivityPlot(store, view);
     if (kind == "pareto") return paretoPlot(store, view);
+    if (kind == "loss") return lossPlot(store, view);
     if (kind == "methods") return methodsPlot(store, view);
     return fail(ErrorCode::Usage, fmt::format("unknown plot '{}'; available: {}", kind, fmt::join(kPlotKinds, ", ")));
 }

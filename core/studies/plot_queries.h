@@ -14,8 +14,8 @@
 namespace lpes::studies {
 
 /// Every kind of plot, in the order in which they are offered.
-inline constexpr std::array<const char*, 8> kPlotKinds = {"curve",     "accuracy",    "convergence", "attention",
-                                                          "deviation", "sensitivity", "pareto",      "methods"};
+inline constexpr std::array<const char*, 9> kPlotKinds = {
+    "curve", "accuracy", "convergence", "attention", "deviation", "sensitivity", "pareto", "loss", "methods"};
 
 /// File names of profiles that were drawn by hand and kept for a comparison begin so: such a method is drawn as the
 /// current curve, other profiles as what a search found.

@@ -62,9 +62,14 @@ std::string runTable(const store::RunRow& run, const store::ModelRow& model, con
     std::string html = "<h2>Run</h2>\n<table><tbody>\n";
     html += row("model", fmt::format("{} ({}, {} layers)", model.name, model.architecture, model.layers));
     html += row("model fingerprint", model.fingerprint);
-    const bool suite = run.kind == "suite";
-    html += row(suite ? "suite" : "data set",
-                fmt::format("{} ({} {})", dataset.name, dataset.items, suite ? "benchmarks" : "items"));
+    const bool suite = run.kind == "suite", training = run.kind == "train";
+    html += row(suite      ? "suite"
+                : training ? "text"
+                           : "data set",
+                fmt::format("{} ({} {})", dataset.name, dataset.items,
+                            suite      ? "benchmarks"
+                            : training ? "documents"
+                                       : "items"));
     html += row("data set hash", dataset.hash);
     html += row("started", formatUtc(run.createdMs));
     html += row("working time", fmt::format("{:.1f} s", run.elapsedSeconds));
@@ -127,10 +132,11 @@ Result<std::string> reportHtml(store::StoreReader& store, const store::RunRow& r
     auto kinds = availablePlots(store, run);
     if (!kinds) return fail(kinds.error());
     const json result = parseObject(run.resultJson);
-    const bool study = run.kind == "study", whole = study || run.kind == "suite";
-    auto parts = study   ? studySections(store, run)
-                 : whole ? suiteSections(store, run, result)
-                         : Result<std::string>(std::string());
+    const bool study = run.kind == "study", suite = run.kind == "suite", training = run.kind == "train";
+    auto parts = study      ? studySections(store, run)
+                 : suite    ? suiteSections(store, run, result)
+                 : training ? trainingSections(store, run, result)
+                            : Result<std::string>(std::string());
     if (!parts) return fail(parts.error());
     auto failures = failureSection(store, run);
     if (!failures) return fail(failures.error());
@@ -143,7 +149,7 @@ Result<std::string> reportHtml(store::StoreReader& store, const store::RunRow& r
         run.id, escapeHtml(run.label), kReportStyle, escapeHtml(model->name), escapeHtml(dataset->name),
         formatUtc(run.createdMs));
     html += verdict(run, result) + *parts;
-    if (!whole) {
+    if (!study && !suite && !training) {
         html +=
             overlapWarnings(reportSides(result)) + methodSection(store, run) + findings(result) + heldoutNote(result);
     }

@@ -48,6 +48,10 @@ struct ReportSide {
 /// A study of a search: held-out scores of its levels with their tests, its profiles' spread, its searches.
 [[nodiscard]] Result<std::string> studySections(store::StoreReader& store, const store::RunRow& run);
 
+/// A training: its loss by step, its text and what it wrote.
+[[nodiscard]] Result<std::string> trainingSections(store::StoreReader& store, const store::RunRow& run,
+                                                   const nlohmann::json& result);
+
 /// What a search found and how.
 [[nodiscard]] std::string profileSection(const nlohmann::json& result);
 [[nodiscard]] std::string generationSection(const nlohmann::json& result);

@@ -38,8 +38,11 @@ Result<store::RunRow> resumableRun(store::StoreReader& reader, std::int64_t runI
     auto run = reader.run(runId);
     if (!run) return fail(run.error());
     if (run->kind != kind) {
-        return fail(ErrorCode::Usage,
-                    fmt::format("run {} is no {} but '{}'", runId, kind == "compare" ? "comparison" : kind, run->kind));
+        return fail(ErrorCode::Usage, fmt::format("run {} is no {} but '{}'", runId,
+                                                  kind == "compare" ? "comparison"
+                                                  : kind == "train" ? "training"
+                                                                    : kind,
+                                                  run->kind));
     }
     if (run->state == store::RunState::Finished)
         return fail(ErrorCode::Usage, fmt::format("run {} is finished; there is nothing to resume", runId));

@@ -20,6 +20,8 @@ Result<json> describeRun(store::StoreReader& store, const store::RunRow& run) {
     if (!deviations) return fail(deviations.error());
     auto profiles = store.profiles(run.id);
     if (!profiles) return fail(profiles.error());
+    auto steps = store.trainingSteps(run.id);
+    if (!steps) return fail(steps.error());
     json failures = json::array(), infeasible = json::array();
     for (const store::CandidateRow& row : *candidates) {
         if (row.state == store::CandidateRow::State::Failed) {
@@ -61,6 +63,7 @@ Result<json> describeRun(store::StoreReader& store, const store::RunRow& run) {
           {"positions", positions->size()},
           {"attention", attention->size()},
           {"deviation", deviations->size()},
+          {"training_steps", steps->size()},
           {"profiles", profiles->size()}}}};
 }
 

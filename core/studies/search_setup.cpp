@@ -146,17 +146,15 @@ bool isGiven(const SearchRunSettings& settings, const std::string& key) {
 
 Result<void> checkUsed(std::span<const SearchRunSettings> searches) {
     if (searches.empty()) return {};
-    const search::SearchSettings& first = searches.front().search;
-    for (const search::UnusedOption& unused : search::unusedOptions(first)) {
+    for (const search::UnusedOption& unused : search::unusedOptions(searches.front().search)) {
         if (!isGiven(searches.front(), unused.key)) continue;
         const bool nowhere = std::ranges::all_of(searches, [&](const SearchRunSettings& one) {
             const auto options = search::unusedOptions(one.search);
             return std::ranges::find(options, unused.key, &search::UnusedOption::key) != options.end();
         });
         if (!nowhere) continue;
-        return fail(ErrorCode::Usage,
-                    fmt::format("{} has no effect with --optimizer {}; leave it out, or give {}", unused.option,
-                                search::optimizerName(first.optimizer), unused.usedBy));
+        return fail(ErrorCode::Usage, fmt::format("{} has no effect {}; leave it out, or give {}", unused.option,
+                                                  unused.where, unused.usedBy));
     }
     return {};
 }

@@ -1,8 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "core/base/version.h"
 #include "tests/app/program.h"
+#include "tests/support/tiny_model.h"
 
 namespace lpes::test {
 namespace {
@@ -217,6 +220,37 @@ TEST(CommandLine, DemoStudyIsTheBaseOfASearchWithoutTaskAndFlagsOverrideIt) {
     EXPECT_THAT(done.err, testing::ContainsRegex("settings \\(demo study\\):.* keys=words.* max_generations=6"));
     EXPECT_THAT(done.err, testing::ContainsRegex("settings \\(flag\\):.* population=8"));
     EXPECT_THAT(done.err, Not(HasSubstr("population=12")));
+}
+
+TEST(CommandLine, WhatSharesNoWorkIsRefusedAsOneOfSeveralProcesses) {
+    const TemporaryFolder folder;
+    const std::string database = (folder / "runs.db").string();
+    Start start;
+    start.environment = {{"OMPI_COMM_WORLD_SIZE", "2"}, {"OMPI_COMM_WORLD_RANK", "1"}};
+    for (const std::vector<std::string>& arguments :
+         {std::vector<std::string>{"eval", "--task", "kv", "--db", database},
+          {"compare", "--task", "kv", "--methods", "baseline;pi:2", "--db", database},
+          {"bench"},
+          {"suite", "/nonexistent/suite.json", "--db", database},
+          {"study", "seeds", "--task", "kv", "--db", database},
+          {"attn", "--task", "kv", "--db", database},
+          {"deviation", "--task", "kv", "--profile", "p.json", "--db", database},
+          {"train", "moice", "--text", "/nonexistent/text", "--out", (folder / "router").string()}}) {
+        start.arguments = arguments;
+        start.arguments.insert(start.arguments.end(), {"--model", "/nonexistent/model"});
+        const Finished refused = run(start);
+        EXPECT_EQ(refused.code, 4) << refused.err;
+        EXPECT_THAT(refused.err, HasSubstr("mpirun started 2 processes, and each would do the whole of lpes " +
+                                           arguments[0] + "; start it once, without mpirun"));
+    }
+    EXPECT_FALSE(std::filesystem::exists(database));
+    start.arguments = {"eval", "--task", "kv", "--db", database, "--model", "/nonexistent/model"};
+    start.environment = {{"OMPI_COMM_WORLD_SIZE", "1"}, {"OMPI_COMM_WORLD_RANK", "0"}};
+    EXPECT_EQ(run(start).code, 3) << "one process is alone, whoever started it";
+    start.environment = {{"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_PROCID", "2"}};
+    EXPECT_THAT(run(start).err, HasSubstr("srun started 4 processes"));
+    start.arguments = {"inspect", "/nonexistent/model"};
+    EXPECT_EQ(run(start).code, 3) << "what takes a moment and writes nothing may be asked by all";
 }
 
 TEST(CommandLine, MissingDataBaseIsADatabaseError) {

@@ -70,6 +70,16 @@ TEST_F(FrontVerbs, AnOptionThatTheOptimizerDoesNotLookAtIsRefusedByName) {
     EXPECT_THAT(refused({"search", "--gradient-steps", "3"}), HasSubstr("--gradient-steps has no effect"));
     EXPECT_THAT(refused({"search", "--optimizer", "cma-es", "--max-dx", "0.1"}), HasSubstr("--max-dx has no effect"));
     EXPECT_EQ(refused({"search", "--refine", "2", "--gradient-steps", "3"}), "3") << "the model is what is missing";
+    EXPECT_THAT(
+        refused({"search", "--optimizer", "gradient", "--population", "12"}),
+        HasSubstr("--population has no effect with --optimizer gradient; leave it out, or give --gradient-starts"));
+    EXPECT_EQ(refused({"search", "--optimizer", "gradient", "--population", "12", "--racing", "0.05"}), "3");
+    for (const char* delta : {"0.01", "noise"}) {
+        EXPECT_THAT(refused({"search", "--min-delta", delta}),
+                    HasSubstr("--min-delta has no effect without --patience; leave it out, or give --patience"));
+        EXPECT_EQ(refused({"search", "--min-delta", delta, "--patience", "2"}), "3");
+    }
+    EXPECT_EQ(refused({"study", "convergence", "--values", "genetic,gradient", "--population", "12"}), "3");
     EXPECT_THAT(refused({"study", "curves", "--gradient-rate", "0.2"}), HasSubstr("--gradient-rate has no effect"));
     EXPECT_EQ(refused({"study", "convergence", "--values", "genetic,gradient", "--gradient-rate", "0.2"}), "3")
         << "one of them descends";
@@ -78,7 +88,7 @@ TEST_F(FrontVerbs, AnOptionThatTheOptimizerDoesNotLookAtIsRefusedByName) {
 TEST_F(FrontVerbs, WhatTestsItemsDoesNotGoWithAPenaltyOnTheGap) {
     for (const auto& [option, value] : {std::pair("--racing", "0.05"), std::pair("--min-delta", "noise")}) {
         const Finished done = run({"search", "--model", "/nonexistent/model", "--task", "kv", option, value,
-                                   "--gap-penalty", "0.5", "--dry-run"});
+                                   "--patience", "2", "--gap-penalty", "0.5", "--dry-run"});
         EXPECT_EQ(done.code, 2) << done.err;
         EXPECT_THAT(done.err, AllOf(HasSubstr(option), HasSubstr("--gap-penalty")));
     }

@@ -189,7 +189,8 @@ TEST_F(RunVerbs, ResumeNamesEveryKindWhereNothingCanBeResumed) {
     ASSERT_EQ(run(task("eval", {"--limit", "2"})).code, 0);
     const Finished done = run({"resume", "last", "--db", database()});
     EXPECT_EQ(done.code, 2);
-    EXPECT_THAT(done.err, HasSubstr("holds no run that can be resumed: no search, comparison, suite or study"));
+    EXPECT_THAT(done.err,
+                HasSubstr("holds no run that can be resumed: no search, comparison, suite, study or training"));
 }
 
 TEST_F(RunVerbs, DbListsAndShowsRuns) {

@@ -56,16 +56,6 @@ TEST_F(StudyVerb, PrintsOneObjectWithLevelsPairsAndProfiles) {
     EXPECT_TRUE(std::filesystem::exists(file("report.html")));
 }
 
-TEST_F(StudyVerb, IsRefusedAsOneOfSeveralProcesses) {
-    Start start;
-    start.arguments = study("seeds", {"--repeats", "2"});
-    start.environment = {{"OMPI_COMM_WORLD_SIZE", "2"}, {"OMPI_COMM_WORLD_RANK", "0"}};
-    const Finished refused = run(start);
-    EXPECT_EQ(refused.code, 4) << refused.err;
-    EXPECT_THAT(refused.err, AllOf(HasSubstr("mpirun started 2 processes"), HasSubstr("lpes study")));
-    EXPECT_FALSE(std::filesystem::exists(database()));
-}
-
 TEST_F(StudyVerb, PrintsTables) {
     const Finished done = run(asText(study("seeds", {"--repeats", "2"})));
     ASSERT_EQ(done.code, 0) << done.err;

@@ -128,6 +128,15 @@ analysis::SensitivityPlot sensitivityPlot() {
     return plot;
 }
 
+analysis::LossPlot lossPlot() {
+    analysis::LossPlot plot{"Loss by step", "SmolLM2-135M · stories.jsonl · run 9", {}};
+    for (int step = 1; step <= 7; ++step) {
+        const double lm = 2.9 + 0.4 / step;
+        plot.steps.push_back({step, lm, 7.2, lm + 0.3 * 7.2, 1.6 / step, 128 * 4608});
+    }
+    return plot;
+}
+
 analysis::ParetoPlot paretoPlot() {
     analysis::ParetoPlot plot{"Objectives of the candidates",
                               subtitle(),
@@ -205,13 +214,14 @@ analysis::AccuracyPlot methodsAccuracyPlot(std::size_t count) {
 
 std::vector<analysis::PlotData> allPlots() {
     return {curvePlot(),       accuracyPlot(), convergencePlot(), attentionPlot(), deviationPlot(),
-            sensitivityPlot(), methodsPlot(),  progressPlot(),    paretoPlot()};
+            sensitivityPlot(), methodsPlot(),  progressPlot(),    paretoPlot(),    lossPlot()};
 }
 
 std::vector<analysis::PlotData> emptyPlots() {
     return {analysis::CurvePlot{},     analysis::AccuracyPlot{},  analysis::ConvergencePlot{},
             analysis::AttentionPlot{}, analysis::DeviationPlot{}, analysis::SensitivityPlot{},
-            analysis::MethodsPlot{},   analysis::ProgressPlot{},  analysis::ParetoPlot{}};
+            analysis::MethodsPlot{},   analysis::ProgressPlot{},  analysis::ParetoPlot{},
+            analysis::LossPlot{}};
 }
 
 std::vector<analysis::PlotData> brokenPlots() {
@@ -260,12 +270,15 @@ std::vector<analysis::PlotData> brokenPlots() {
     pareto.members[5].y = -kInf;
     pareto.members[8].color = kNaN;
     pareto.generations[2].hypervolume = kNaN;
-    return {curve, accuracy, convergence, attention, deviation, methods, progress, pareto};
+    auto loss = lossPlot();
+    loss.steps[1].lmLoss = kNaN;
+    loss.steps[2].gradNorm = kInf;
+    return {curve, accuracy, convergence, attention, deviation, methods, progress, pareto, loss};
 }
 
 std::string kindOf(const analysis::PlotData& data) {
     constexpr const char* kNames[] = {"curve",       "accuracy", "convergence", "attention", "deviation",
-                                      "sensitivity", "methods",  "progress",    "pareto"};
+                                      "sensitivity", "methods",  "progress",    "pareto",    "loss"};
     return kNames[data.index()];
 }
 

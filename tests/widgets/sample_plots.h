@@ -19,6 +19,8 @@ namespace lpes::test {
 [[nodiscard]] analysis::DeviationPlot deviationPlot();
 [[nodiscard]] analysis::SensitivityPlot sensitivityPlot();
 [[nodiscard]] analysis::ParetoPlot paretoPlot();
+/// Seven steps of the released recipe.
+[[nodiscard]] analysis::LossPlot lossPlot();
 /// So many methods, 2 to 12, with long spellings among them and one that is far off.
 [[nodiscard]] analysis::MethodsPlot methodsPlot(std::size_t count = 5);
 /// The same methods' accuracy by position.

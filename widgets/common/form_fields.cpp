@@ -36,11 +36,18 @@ QSpinBox* countField(QWidget* parent, const QString& name, int low, int high, co
     auto* box = new QSpinBox(parent);
     box->setRange(low, high);
     box->setAccessibleName(name);
-    box->setToolTip(QString(tip % QStringLiteral(" (") % QString::number(low) % QStringLiteral(" to ") %
-                            QString::number(high) % QLatin1Char(')')));
+    const QString range = QString(tip % QStringLiteral(" (") % QString::number(low) % QStringLiteral(" to ") %
+                                  QString::number(high) % QLatin1Char(')'));
+    box->setProperty("tip", range);
+    box->setToolTip(range);
     box->setMinimumWidth(60);
     keepFromWheel(*box);
     return box;
+}
+
+void showUnused(QSpinBox& field, const QString& why) {
+    field.setEnabled(why.isEmpty());
+    field.setToolTip(why.isEmpty() ? field.property("tip").toString() : why);
 }
 
 void lockCount(QSpinBox& field, bool locked) {

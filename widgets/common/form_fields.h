@@ -20,6 +20,8 @@ void keepFromWheel(QWidget& field);
 
 /// A whole number from low to high, which its tool tip says.
 [[nodiscard]] QSpinBox* countField(QWidget* parent, const QString& name, int low, int high, const QString& tip);
+/// Disables a count that has no effect and gives the reason as its tool tip; empty: its own again.
+void showUnused(QSpinBox& field, const QString& why);
 /// Locked, a value can still be read and copied.
 void lockCount(QSpinBox& field, bool locked);
 

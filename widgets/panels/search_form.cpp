@@ -175,6 +175,11 @@ void SearchFormEdit::setCheck(SearchCheck check) {
     checkTexts();
 }
 
+void SearchFormEdit::setUse(SearchUse use) {
+    m_use = std::move(use);
+    checkTexts();
+}
+
 void SearchFormEdit::setForm(const SearchForm& form) {
     m_filling = true;  // what is valid together must not be judged in part
     m_form = form;
@@ -255,6 +260,7 @@ void SearchFormEdit::checkTexts() {
     const QString names[] = {QStringLiteral("guardrail limit"), QStringLiteral("objectives"), QStringLiteral("racing"),
                              QStringLiteral("target")};
     const SearchForm now = form();
+    showUse(now);
     const auto texts = textsOf(now);
     const auto fields = folded();
     int inUse = 0;
@@ -278,6 +284,14 @@ void SearchFormEdit::checkTexts() {
         inUse == 0 ? QStringLiteral("More settings")
                    : QString(QStringLiteral("More settings · ") % QString::number(inUse) % QStringLiteral(" in use")));
     Q_EMIT problemChanged();
+}
+
+void SearchFormEdit::showUse(const SearchForm& now) {
+    if (!m_use) return;
+    for (const auto& [number, value] : {std::pair(SearchNumber::Population, &SearchForm::population),
+                                        {SearchNumber::Refined, &SearchForm::refined}}) {
+        showUnused(*std::ranges::find(m_numbers, value, &Number::value)->box, m_use(number, now));
+    }
 }
 
 QString SearchFormEdit::notice() const {

@@ -25,6 +25,7 @@ class SearchFormEdit : public QWidget {
     void setOptimizers(const QStringList& names);
     void setObjectives(const QStringList& lists);
     void setCheck(SearchCheck check);
+    void setUse(SearchUse use);
     void setForm(const SearchForm& form);
     /// A refused field gives the last value it took.
     [[nodiscard]] SearchForm form() const;
@@ -49,6 +50,7 @@ class SearchFormEdit : public QWidget {
     void checkSeed();
     void checkTime();
     void checkTexts();
+    void showUse(const SearchForm& now);
     void refuse(QLineEdit* field, const QString& why);
     [[nodiscard]] std::array<QWidget*, 4> folded() const;  ///< by SearchText
 
@@ -67,6 +69,7 @@ class SearchFormEdit : public QWidget {
     QLineEdit *m_guardrailLimit = nullptr, *m_racing = nullptr, *m_target = nullptr;
     QComboBox* m_objectives = nullptr;
     SearchCheck m_check;
+    SearchUse m_use;
     bool m_filling = false;
     QString m_seedProblem, m_timeProblem;
     std::array<QString, 4> m_textProblems;  ///< by SearchText

@@ -185,6 +185,10 @@ void SearchPanel::setCheck(SearchCheck check) {
     m->form->setCheck(std::move(check));
 }
 
+void SearchPanel::setUse(SearchUse use) {
+    m->form->setUse(std::move(use));
+}
+
 void SearchPanel::setForm(const SearchForm& form) {
     m->form->setForm(form);
 }

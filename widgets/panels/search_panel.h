@@ -52,6 +52,11 @@ enum class SearchText { GuardrailLimit, Objectives, Racing, Target };
 /// it is not.
 using SearchCheck = std::function<QString(SearchText text, const SearchForm& form)>;
 
+/// The numbers of the form that some searches do not look at.
+enum class SearchNumber { Population, Refined };
+/// Why a number has no effect in a form as it stands ("No effect with --optimizer gradient"); empty when it has one.
+using SearchUse = std::function<QString(SearchNumber number, const SearchForm& form)>;
+
 /// What a running search says of itself.
 struct SearchProgress {
     QString stage;                     ///< "generation 3 of 6"
@@ -76,6 +81,8 @@ class SearchPanel : public QWidget {
     /// Lists of objectives to choose from; any other can be typed.
     void setObjectives(const QStringList& lists);
     void setCheck(SearchCheck check);
+    /// A number without effect is disabled, with the reason as its tool tip.
+    void setUse(SearchUse use);
     void setForm(const SearchForm& form);
     [[nodiscard]] SearchForm form() const;
     [[nodiscard]] TaskFields& task() { return *m_task; }

@@ -146,6 +146,7 @@ void buildAttention(PlotBuilder& build, const analysis::AttentionPlot& data);
 void buildDeviation(PlotBuilder& build, const analysis::DeviationPlot& data);
 void buildSensitivity(PlotBuilder& build, const analysis::SensitivityPlot& data);
 void buildPareto(PlotBuilder& build, const analysis::ParetoPlot& data);
+void buildLoss(PlotBuilder& build, const analysis::LossPlot& data);
 void buildMethods(PlotBuilder& build, const analysis::MethodsPlot& data);
 
 }  // namespace lpes::widgets

@@ -21,6 +21,7 @@ void build(PlotBuilder& builder, const analysis::PlotData& data) {
         void operator()(const analysis::DeviationPlot& plot) const { buildDeviation(to, plot); }
         void operator()(const analysis::SensitivityPlot& plot) const { buildSensitivity(to, plot); }
         void operator()(const analysis::ParetoPlot& plot) const { buildPareto(to, plot); }
+        void operator()(const analysis::LossPlot& plot) const { buildLoss(to, plot); }
         void operator()(const analysis::MethodsPlot& plot) const { buildMethods(to, plot); }
     };
     std::visit(Build{builder}, data);

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "core/base/checksum.h"
+#include "core/base/files.h"
 #include "core/model/formats/dequantize.h"
 #include "core/model/formats/tensor_names.h"
 
@@ -67,7 +68,7 @@ class Binder {
 
   private:
     tl::unexpected<Error> refuse(const std::string& why, ErrorCode code = ErrorCode::BadInput) const {
-        return fail(code, fmt::format("'{}': {}", m_path.string(), why));
+        return refuseFile(m_path, why, code);
     }
 
     std::string nameOf(const TensorKind& kind, int layer) const { return storedName(kind, layer, m_naming, m_prefix); }

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <set>
 
+#include "core/base/files.h"
+
 namespace lpes::model {
 
 namespace {
@@ -122,7 +124,7 @@ class Reader {
     }
 
     tl::unexpected<Error> refuse(const std::string& why, ErrorCode code = ErrorCode::BadInput) const {
-        return fail(code, fmt::format("'{}': {}", m_file.string(), why));
+        return refuseFile(m_file, why, code);
     }
     tl::unexpected<Error> cutOff(const std::string& where) const {
         return refuse(

@@ -17,10 +17,6 @@ namespace {
 constexpr std::int64_t kMaxFiles = 65535;  // split.count is a UINT16
 constexpr std::size_t kListed = 10;
 
-tl::unexpected<Error> refuse(const fs::path& file, const std::string& why) {
-    return fail(ErrorCode::BadInput, fmt::format("'{}': {}", file.string(), why));
-}
-
 struct Part {
     MappedFile file;
     GgufFile gguf;
@@ -40,8 +36,8 @@ Result<std::optional<std::int64_t>> number(const Part& part, const char* key, st
     if (found == part.gguf.values.end()) return std::optional<std::int64_t>();
     const auto value = found->second.integer();
     if (!value || *value < 0 || *value > high) {
-        return refuse(part.file.path(), fmt::format("key '{}' is {}; a whole number from 0 to {} is needed", key,
-                                                    found->second.shown(), high));
+        return refuseFile(part.file.path(), fmt::format("key '{}' is {}; a whole number from 0 to {} is needed", key,
+                                                        found->second.shown(), high));
     }
     return value;
 }
@@ -54,8 +50,8 @@ class Set {
         const auto own = number(given, "split.no", kMaxFiles - 1);
         if (!own) return fail(own.error());
         if (!*own || **own >= m_count) {
-            return refuse(m_path, fmt::format("key 'split.no' is {}; a file of a set of {} has one from 0 to {}",
-                                              *own ? fmt::format("{}", **own) : "missing", m_count, m_count - 1));
+            return refuseFile(m_path, fmt::format("key 'split.no' is {}; a file of a set of {} has one from 0 to {}",
+                                                  *own ? fmt::format("{}", **own) : "missing", m_count, m_count - 1));
         }
         if (auto named = readStem(**own); !named) return fail(named.error());
         if (auto there = checkAllThere(); !there) return fail(there.error());
@@ -66,9 +62,10 @@ class Set {
         }
         const auto total = static_cast<std::int64_t>(m_result.gguf.tensors.size());
         if (m_tensors && *m_tensors != total) {
-            return refuse(m_path, fmt::format("the {} files of the set hold {} tensors, but split.tensors.count is {}; "
-                                              "fetch the set again",
-                                              m_count, total, *m_tensors));
+            return refuseFile(m_path,
+                              fmt::format("the {} files of the set hold {} tensors, but split.tensors.count is {}; "
+                                          "fetch the set again",
+                                          m_count, total, *m_tensors));
         }
         return std::move(m_result);
     }
@@ -83,10 +80,10 @@ class Set {
         const std::string name = m_path.filename().string();
         const std::string ending = fmt::format("-{:05}-of-{:05}.gguf", index + 1, m_count);
         if (name.size() <= ending.size() || !name.ends_with(ending)) {
-            return refuse(m_path,
-                          fmt::format("this is file {} of a set of {}, whose name has to end in '{}' so that the "
-                                      "others can be found; give it its name back",
-                                      index + 1, m_count, ending));
+            return refuseFile(m_path,
+                              fmt::format("this is file {} of a set of {}, whose name has to end in '{}' so that the "
+                                          "others can be found; give it its name back",
+                                          index + 1, m_count, ending));
         }
         m_stem = name.substr(0, name.size() - ending.size());
         return {};
@@ -101,8 +98,9 @@ class Set {
             if (++total <= kListed) missing.push_back(nameOf(i).filename().string());
         }
         if (total == 0) return {};
-        return refuse(m_path, fmt::format("{} of the set's {} files are missing in the folder ({}{}); fetch them",
-                                          total, m_count, fmt::join(missing, ", "), total > kListed ? ", ..." : ""));
+        return refuseFile(
+            m_path, fmt::format("{} of the set's {} files are missing in the folder ({}{}); fetch them", total, m_count,
+                                fmt::join(missing, ", "), total > kListed ? ", ..." : ""));
     }
 
     Result<void> add(Part part, std::int64_t index) {
@@ -111,23 +109,23 @@ class Set {
             const auto value = number(part, key, kMaxFiles);
             if (!value) return fail(value.error());
             if (*value == expected) continue;
-            return refuse(file,
-                          fmt::format("key '{}' is {}, where {} is expected: the file is of another set, so fetch "
-                                      "it again",
-                                      key, *value ? fmt::format("{}", **value) : "missing", expected));
+            return refuseFile(file,
+                              fmt::format("key '{}' is {}, where {} is expected: the file is of another set, so fetch "
+                                          "it again",
+                                          key, *value ? fmt::format("{}", **value) : "missing", expected));
         }
         const auto tensors = number(part, "split.tensors.count", std::int64_t{1} << 32);
         if (!tensors) return fail(tensors.error());
         if (m_tensors && *tensors && *tensors != m_tensors) {
-            return refuse(file, fmt::format("key 'split.tensors.count' is {}, but {} in another file of the set",
-                                            **tensors, *m_tensors));
+            return refuseFile(file, fmt::format("key 'split.tensors.count' is {}, but {} in another file of the set",
+                                                **tensors, *m_tensors));
         }
         if (*tensors) m_tensors = *tensors;
         for (StoredTensor& tensor : part.gguf.tensors) {
             const auto [other, isNew] = m_fileOf.emplace(tensor.name, m_result.files.size());
             if (!isNew) {
-                return refuse(file, fmt::format("tensor '{}' also stands in '{}'; fetch the set again", tensor.name,
-                                                m_result.files[other->second].path().filename().string()));
+                return refuseFile(file, fmt::format("tensor '{}' also stands in '{}'; fetch the set again", tensor.name,
+                                                    m_result.files[other->second].path().filename().string()));
             }
         }
         if (index == 0) {

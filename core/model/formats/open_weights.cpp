@@ -52,10 +52,6 @@ bool isThere(const fs::path& path) {
     return fs::exists(path, ignored);
 }
 
-tl::unexpected<Error> refuse(const fs::path& file, const std::string& why, ErrorCode code = ErrorCode::BadInput) {
-    return fail(code, fmt::format("'{}': {}", file.string(), why));
-}
-
 /// weight_map of an index: tensor → shard, a plain file name in the same folder.
 Result<std::unordered_map<std::string, std::string>> readIndex(const fs::path& file, const FolderFormat& format) {
     const auto text = readTextFile(file, kMaxIndexBytes);
@@ -64,14 +60,14 @@ Result<std::unordered_map<std::string, std::string>> readIndex(const fs::path& f
     if (!parsed) return fail(parsed.error());
     const auto map = parsed->find("weight_map");
     if (map == parsed->end() || !map->is_object() || map->empty()) {
-        return refuse(file, "field 'weight_map' is missing or empty; fetch the file again");
+        return refuseFile(file, "field 'weight_map' is missing or empty; fetch the file again");
     }
     std::unordered_map<std::string, std::string> shards;
     for (const auto& [tensor, shard] : map->items()) {
         const std::string name = shard.is_string() ? shard.get<std::string>() : "";
         const bool plain = name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
         if (!plain || !name.ends_with(format.extension)) {
-            return refuse(
+            return refuseFile(
                 file, fmt::format("weight_map gives {} for '{}'; the name of a {} file in the same folder is needed",
                                   shown(shard), tensor.substr(0, 200), format.extension));
         }
@@ -102,8 +98,8 @@ Result<MappedTensors> mapShards(const fs::path& folder, const FolderFormat& form
     if (!missing.empty()) {
         const std::size_t total = missing.size();
         if (total > 10) missing.resize(10);
-        return refuse(indexFile, fmt::format("{} of {} shards are missing in the folder ({}{}); fetch them", total,
-                                             names.size(), fmt::join(missing, ", "), total > 10 ? ", ..." : ""));
+        return refuseFile(indexFile, fmt::format("{} of {} shards are missing in the folder ({}{}); fetch them", total,
+                                                 names.size(), fmt::join(missing, ", "), total > 10 ? ", ..." : ""));
     }
     MappedTensors mapped{format.name, {}, {}};
     for (const std::string& name : names) {
@@ -130,14 +126,15 @@ Result<MappedTensors> mapFolder(const fs::path& folder) {
         if (isThere(folder / format.index)) return mapShards(folder, format);
         names.insert(names.end(), {format.single, format.index});
     }
-    return refuse(folder, fmt::format("the folder has none of {}; fetch the model's weights", fmt::join(names, ", ")));
+    return refuseFile(folder,
+                      fmt::format("the folder has none of {}; fetch the model's weights", fmt::join(names, ", ")));
 }
 
 Opened openFolder(const fs::path& folder) {
     const fs::path configFile = folder / "config.json";
     if (!isThere(configFile)) {
-        return refuse(folder,
-                      "the folder has no config.json; give the folder of a Hugging Face model, or a .gguf file");
+        return refuseFile(folder,
+                          "the folder has no config.json; give the folder of a Hugging Face model, or a .gguf file");
     }
     const auto text = readTextFile(configFile, kMaxConfigBytes);
     if (!text) return fail(text.error());
@@ -178,16 +175,17 @@ Opened openGguf(const fs::path& path) {
 Opened open(const fs::path& path) {
     std::error_code error;
     const fs::file_status status = fs::status(path, error);
-    if (!fs::exists(status)) return refuse(path, "there is no such file or folder; check the path of the model");
+    if (!fs::exists(status)) return refuseFile(path, "there is no such file or folder; check the path of the model");
     if (fs::is_directory(status)) return openFolder(path);
     if (path.extension() == ".gguf") return openGguf(path);
     for (const char* part : {".safetensors", ".json", ".bin"}) {
-        if (path.extension() == part) return refuse(path, "this is a part of a model; give the folder that it is in");
+        if (path.extension() == part)
+            return refuseFile(path, "this is a part of a model; give the folder that it is in");
     }
     const auto file = MappedFile::open(path);
     if (!file) return fail(file.error());
     if (file->bytes().size() >= 4 && std::memcmp(file->bytes().data(), "GGUF", 4) == 0) return openGguf(path);
-    return refuse(path, "this is neither the folder of a Hugging Face model nor a GGUF file");
+    return refuseFile(path, "this is neither the folder of a Hugging Face model nor a GGUF file");
 }
 
 }  // namespace

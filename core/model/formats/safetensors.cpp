@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/base/files.h"
 #include "core/model/formats/json_fields.h"
 
 namespace lpes::model {
@@ -156,9 +157,7 @@ struct Parsed {
 };
 
 Result<Parsed> parseHeader(std::span<const std::byte> bytes, const std::filesystem::path& file) {
-    const auto refuse = [&](const std::string& why) {
-        return fail(ErrorCode::BadInput, fmt::format("'{}': {}", file.string(), why));
-    };
+    const auto refuse = [&](const std::string& why) { return refuseFile(file, why); };
     std::uint64_t length = 0;
     if (bytes.size() < sizeof length) {
         return refuse(

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/files.h"
 #include "core/model/formats/pickle.h"
 #include "core/model/formats/torch_tensors.h"
 #include "core/model/formats/zip_table.h"
@@ -28,11 +29,6 @@ constexpr std::size_t kTarMagicAt = 257;
 constexpr std::string_view kOldMagic = "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
 constexpr std::int64_t kOldProtocol = 1001;
 
-tl::unexpected<Error> refuse(const std::filesystem::path& file, const std::string& why,
-                             ErrorCode code = ErrorCode::BadInput) {
-    return fail(code, fmt::format("'{}': {}", file.string(), why));
-}
-
 std::string_view textOf(Bytes bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -46,38 +42,38 @@ Table readZipLayout(Bytes bytes, const std::filesystem::path& file) {
         return entry.name.ends_with(kPickle) && entry.name.find('/') == entry.name.size() - kPickle.size();
     });
     if (pickled == entries->end())
-        return refuse(file, "the zip archive has no FOLDER/data.pkl, so it is no checkpoint that torch.save made");
+        return refuseFile(file, "the zip archive has no FOLDER/data.pkl, so it is no checkpoint that torch.save made");
     const std::string_view folder = pickled->name.substr(0, pickled->name.size() - kPickle.size() + 1);
     std::map<std::string_view, Bytes> parts;
     for (const ZipEntry& entry : *entries) {
         if (!entry.name.starts_with(folder)) {
-            return refuse(file,
-                          fmt::format("the archive's entry '{}' is not in the folder '{}', so it is no checkpoint that "
-                                      "torch.save made",
-                                      entry.name.substr(0, 200), folder.substr(0, 200)));
+            return refuseFile(
+                file, fmt::format("the archive's entry '{}' is not in the folder '{}', so it is no checkpoint that "
+                                  "torch.save made",
+                                  entry.name.substr(0, 200), folder.substr(0, 200)));
         }
         parts.emplace(entry.name.substr(folder.size()), entry.bytes);
     }
     if (parts.contains("constants.pkl")) {
-        return refuse(file,
-                      "this is a TorchScript archive, which holds a program; only checkpoints of tensors are read",
-                      ErrorCode::Unsupported);
+        return refuseFile(file,
+                          "this is a TorchScript archive, which holds a program; only checkpoints of tensors are read",
+                          ErrorCode::Unsupported);
     }
     if (const auto order = parts.find("byteorder"); order != parts.end() && textOf(order->second) != "little") {
-        return refuse(file, "the checkpoint was saved on a big-endian machine, which is not supported",
-                      ErrorCode::Unsupported);
+        return refuseFile(file, "the checkpoint was saved on a big-endian machine, which is not supported",
+                          ErrorCode::Unsupported);
     }
     const auto pickle = readPickle(pickled->bytes, file);
     if (!pickle) return fail(pickle.error());
     if (pickle->length != pickled->bytes.size())
-        return refuse(file, "bytes stand behind the end of data.pkl; the file is damaged, fetch it again");
+        return refuseFile(file, "bytes stand behind the end of data.pkl; the file is damaged, fetch it again");
     const auto storages = storagesOf(*pickle, file);
     if (!storages) return fail(storages.error());
     std::map<std::string_view, Bytes> bytesOf;
     for (const auto& [key, storage] : *storages) {
         const auto part = parts.find(fmt::format("data/{}", key));
         if (part == parts.end() || part->second.size() != static_cast<std::uint64_t>(storage.bytes)) {
-            return refuse(
+            return refuseFile(
                 file, fmt::format("storage 'data/{}' needs {} bytes but {}; the file is damaged, fetch it again", key,
                                   storage.bytes,
                                   part == parts.end() ? "is missing" : fmt::format("has {}", part->second.size())));
@@ -100,24 +96,25 @@ class OldLayout {
         const auto keys = next();
         if (!keys) return fail(keys.error());
         const PickleValue& list = keys->at(keys->root);
-        if (list.kind != Kind::List) return refuse(m_file, "the older layout's list of storages is missing");
+        if (list.kind != Kind::List) return refuseFile(m_file, "the older layout's list of storages is missing");
         std::map<std::string_view, Bytes> bytesOf;
         for (const std::uint32_t item : list.items) {
             const PickleValue& key = keys->at(item);
             const auto storage = key.kind == Kind::String ? storages->find(key.text) : storages->end();
             if (storage == storages->end())
-                return refuse(m_file, "a storage that no tensor has stands in the file; it is damaged, fetch it again");
+                return refuseFile(m_file,
+                                  "a storage that no tensor has stands in the file; it is damaged, fetch it again");
             const auto bytes = takeStorage(storage->second);
             if (!bytes) return fail(bytes.error());
             if (!bytesOf.emplace(storage->first, *bytes).second)
-                return refuse(m_file, "a storage stands twice in the file; it is damaged, fetch it again");
+                return refuseFile(m_file, "a storage stands twice in the file; it is damaged, fetch it again");
         }
         if (bytesOf.size() != storages->size())
-            return refuse(m_file, "a tensor's storage is not in the file; it is damaged, fetch it again");
+            return refuseFile(m_file, "a tensor's storage is not in the file; it is damaged, fetch it again");
         if (m_at != m_bytes.size()) {
-            return refuse(m_file,
-                          fmt::format("{} bytes stand behind the last storage; the file is damaged, fetch it again",
-                                      m_bytes.size() - m_at));
+            return refuseFile(m_file,
+                              fmt::format("{} bytes stand behind the last storage; the file is damaged, fetch it again",
+                                          m_bytes.size() - m_at));
         }
         return tensorsOf(dict, *storages, bytesOf, m_file);
     }
@@ -134,13 +131,13 @@ class OldLayout {
         const auto magic = next();
         if (!magic) return fail(magic.error());
         if (magic->at(magic->root).kind != Kind::Int || magic->at(magic->root).text != kOldMagic)
-            return refuse(m_file,
-                          "this is a pickle, but none that torch.save made; save the checkpoint with torch.save");
+            return refuseFile(m_file,
+                              "this is a pickle, but none that torch.save made; save the checkpoint with torch.save");
         const auto protocol = next();
         if (!protocol) return fail(protocol.error());
         const PickleValue& version = protocol->at(protocol->root);
         if (version.kind != Kind::Int || version.integer != kOldProtocol) {
-            return refuse(
+            return refuseFile(
                 m_file, fmt::format("the checkpoint's protocol is {}; {} is supported", version.integer, kOldProtocol),
                 ErrorCode::Unsupported);
         }
@@ -154,8 +151,8 @@ class OldLayout {
                 little = value.kind == Kind::Bool && value.integer == 1;
         }
         if (!little) {
-            return refuse(m_file, "the checkpoint was not saved on a little-endian machine, which is not supported",
-                          ErrorCode::Unsupported);
+            return refuseFile(m_file, "the checkpoint was not saved on a little-endian machine, which is not supported",
+                              ErrorCode::Unsupported);
         }
         auto read = next();
         if (!read) return fail(read.error());
@@ -170,16 +167,16 @@ class OldLayout {
         if (left >= sizeof elements) std::memcpy(&elements, m_bytes.data() + m_at, sizeof elements);
         const auto bytes = static_cast<std::uint64_t>(storage.bytes);
         if (left < sizeof elements || bytes > left - sizeof elements) {
-            return refuse(m_file,
-                          fmt::format("incomplete file (download interrupted?): storage '{}' needs {} bytes, but {} "
-                                      "are left in the file; fetch it again",
-                                      storage.key, bytes, left));
+            return refuseFile(
+                m_file, fmt::format("incomplete file (download interrupted?): storage '{}' needs {} bytes, but {} "
+                                    "are left in the file; fetch it again",
+                                    storage.key, bytes, left));
         }
         if (elements != storage.elements) {
-            return refuse(m_file,
-                          fmt::format("storage '{}' has {} elements, where its tensors say {}; the file is damaged, "
-                                      "fetch it again",
-                                      storage.key, elements, storage.elements));
+            return refuseFile(
+                m_file, fmt::format("storage '{}' has {} elements, where its tensors say {}; the file is damaged, "
+                                    "fetch it again",
+                                    storage.key, elements, storage.elements));
         }
         m_at += sizeof elements;
         const Bytes taken = m_bytes.subspan(m_at, bytes);
@@ -198,13 +195,14 @@ Result<std::vector<StoredTensor>> readTorchCheckpoint(Bytes bytes, const std::fi
     const std::string_view text = textOf(bytes);
     if (text.starts_with(kZipMagic)) return readZipLayout(bytes, file);
     if (text.size() > kTarMagicAt && text.substr(kTarMagicAt).starts_with(kTarMagic)) {
-        return refuse(file,
-                      "this is the tar layout of PyTorch before 0.1.10, which is not supported; save it again with a "
-                      "newer PyTorch",
-                      ErrorCode::Unsupported);
+        return refuseFile(
+            file,
+            "this is the tar layout of PyTorch before 0.1.10, which is not supported; save it again with a "
+            "newer PyTorch",
+            ErrorCode::Unsupported);
     }
     if (text.starts_with('\x80')) return OldLayout(bytes, file).read();
-    return refuse(file, "this is no PyTorch checkpoint: it is neither a zip archive nor a pickle; fetch it again");
+    return refuseFile(file, "this is no PyTorch checkpoint: it is neither a zip archive nor a pickle; fetch it again");
 }
 
 }  // namespace lpes::model

@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "core/base/files.h"
+
 namespace lpes::model {
 
 namespace {
@@ -148,7 +150,7 @@ class Interpreter {
     }
 
     tl::unexpected<Error> refuse(const std::string& why, ErrorCode code = ErrorCode::BadInput) const {
-        return fail(code, fmt::format("'{}': {}", m_file.string(), why));
+        return refuseFile(m_file, why, code);
     }
 
   private:

@@ -9,6 +9,8 @@
 #include <set>
 #include <string>
 
+#include "core/base/files.h"
+
 namespace lpes::model {
 
 namespace {
@@ -77,7 +79,7 @@ class Reader {
 
     tl::unexpected<Error> refuse(const std::string& why, ErrorCode code = ErrorCode::BadInput) const {
         const char* remedy = code == ErrorCode::BadInput ? "; the file is damaged, fetch it again" : "";
-        return fail(code, fmt::format("'{}': {}{}", m_file.string(), why, remedy));
+        return refuseFile(m_file, why + remedy, code);
     }
     static std::string named(std::string_view name, const std::string& what) {
         return fmt::format("the archive's entry '{}' {}", name.substr(0, 200), what);

@@ -2,9 +2,12 @@
 #include <QComboBox>
 #include <QLineEdit>
 #include <QPushButton>
+#include <QSpinBox>
 #include <QToolButton>
+#include <span>
 
 #include "app/controllers/search_rules.h"
+#include "core/studies/search_setup.h"
 #include "tests/app/studio/studio_fixture.h"
 #include "tests/widgets/panel_helpers.h"
 
@@ -15,6 +18,7 @@ using app::whyRefused;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using widgets::SearchForm;
+using widgets::SearchNumber;
 using widgets::SearchText;
 
 /// A form in which one text stands.
@@ -114,6 +118,24 @@ TEST(SearchRules, RefuseWhatDoesNotGoWithObjectivesAtTheObjectives) {
                 HasSubstr("--guardrail 0 leaves no short text"));
 }
 
+TEST(SearchRules, SayWhichNumbersHaveNoEffectWithTheOptimizer) {
+    SearchForm form;
+    form.refined = 0;
+    const auto unused = [&form](widgets::SearchNumber number) {
+        return app::whyUnused(number, form, studies::SearchRunSettings{}).toStdString();
+    };
+    EXPECT_EQ(unused(SearchNumber::Population), "");
+    EXPECT_EQ(unused(SearchNumber::Refined), "");
+    form.optimizer = QStringLiteral("cma-es");
+    EXPECT_EQ(unused(SearchNumber::Population), "");
+    EXPECT_EQ(unused(SearchNumber::Refined), "No effect with --optimizer cma-es") << "also while it is 0";
+    form.optimizer = QStringLiteral("gradient");
+    EXPECT_EQ(unused(SearchNumber::Population), "No effect with --optimizer gradient");
+    EXPECT_EQ(unused(SearchNumber::Refined), "No effect with --optimizer gradient");
+    form.racing = QStringLiteral("0.05");
+    EXPECT_EQ(unused(SearchNumber::Population), "") << "a race asks how many are kept";
+}
+
 TEST(SearchRules, RefuseARaceWhereTheStudyPenalisesTheGap) {
     studies::SearchRunSettings study;
     study.gapPenalty = 0.5;
@@ -173,6 +195,32 @@ TEST_F(SearchFormWindow, WhatDoesNotGoTogetherStartsNoSearch) {
     form.refined = 0;
     panel().setForm(form);
     EXPECT_EQ(panel().problem(), QString());
+}
+
+TEST_F(SearchFormWindow, WhatADisabledFieldHoldsIsNoSettingOfTheSearch) {
+    openReady();
+    SearchForm form = panel().form();
+    form.optimizer = QStringLiteral("gradient");
+    const int before = settings().search.population;
+    form.population = before + 6;
+    form.refined = 2;
+    panel().setForm(form);
+    for (const char* name : {"Population", "Refine best"}) {
+        const auto* field = named<QSpinBox>(panel(), QString::fromLatin1(name));
+        EXPECT_FALSE(field->isEnabled()) << name;
+        EXPECT_EQ(field->toolTip(), QStringLiteral("No effect with --optimizer gradient")) << name;
+    }
+    EXPECT_EQ(settings().search.population, before);
+    EXPECT_EQ(settings().search.gradient.refined, 0);
+    const studies::SearchRunSettings asked = settings();
+    EXPECT_TRUE(studies::checkUsed(std::span(&asked, 1)));
+    form.optimizer = QStringLiteral("genetic");
+    panel().setForm(form);
+    EXPECT_EQ(settings().search.population, before + 6);
+    EXPECT_EQ(settings().origins.at("population"), "window");
+    EXPECT_THAT(named<QSpinBox>(panel(), QStringLiteral("Population"))->toolTip().toStdString(),
+                HasSubstr("Candidates in each generation"))
+        << "its own words again";
 }
 
 TEST_F(SearchFormWindow, ASearchWithSeveralObjectivesEndsInAFront) {

@@ -101,6 +101,13 @@ TEST(PlotCsv, WritesMethodsWithNothingForWhatIsUnknown) {
               "\"No clear difference, p = 0.25\",none found,amber,1.03125,4\r\n");
 }
 
+TEST(PlotCsv, WritesTheStepsOfATraining) {
+    LossPlot plot;
+    plot.steps = {{1, 2.5, 7.0, 4.6, 1.25, 512}, {2, 2.25, 6.5, 4.2, std::numeric_limits<double>::quiet_NaN(), 500}};
+    EXPECT_EQ(plotCsv(plot),
+              "step,loss,lm_loss,aux_loss,grad_norm,tokens\r\n1,4.6,2.5,7,1.25,512\r\n2,4.2,2.25,6.5,,500\r\n");
+}
+
 TEST(PlotCsv, WritesDeviation) {
     DeviationPlot plot;
     plot.series.push_back({"smooth", SeriesRole::Best, {0.0012, 0.0043}, {0.001, 0.004}, {0.002, 0.005}});

@@ -195,5 +195,13 @@ TEST(UserDataFolder, FollowsXdgAndIgnoresARelativePath) {
     EXPECT_EQ(userDataFolder(), "/home/someone/.local/share/lpes");
 }
 
+TEST(RefuseFile, NamesTheFileAndWhy) {
+    const Result<void> damaged = refuseFile("a b.bin", "it is empty"), later = refuseFile("c", "no", ErrorCode::Failed);
+    ASSERT_FALSE(damaged);
+    EXPECT_EQ(damaged.error().code, ErrorCode::BadInput);
+    EXPECT_EQ(damaged.error().message, "'a b.bin': it is empty");
+    EXPECT_EQ(later.error().code, ErrorCode::Failed);
+}
+
 }  // namespace
 }  // namespace lpes

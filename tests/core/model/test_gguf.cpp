@@ -1,9 +1,8 @@
 #include "core/model/formats/gguf.h"
 
-#include <sys/resource.h>
-
 #include <cstring>
 
+#include "core/base/process_memory.h"
 #include "tests/core/model/model_testing.h"
 
 using namespace lpes;
@@ -48,18 +47,12 @@ Error parseError(const std::string& bytes) {
     return read.error();
 }
 
-long peakKilobytes() {
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_maxrss;
-}
-
 const std::string kPadding(4096, '\0');
 
 }  // namespace
 
 TEST(FieldReports, T16_HostileGguf) {
-    const long before = peakKilobytes();
+    const std::int64_t before = peakResidentBytes().value();
     // dimension 0
     EXPECT_REFUSED(parseError(head(1, 0) + tensorEntry("w", {4, 0}, 0, 0) + kPadding), ErrorCode::BadInput,
                    HasSubstr("m.gguf"), HasSubstr("'w'"), HasSubstr("dimension 1 of size 0"));
@@ -99,7 +92,7 @@ TEST(FieldReports, T16_HostileGguf) {
             parseError(head(2, 0) + tensorEntry("a", {8}, 0, 0) + tensorEntry("b", {8}, 0, offset) + kPadding),
             ErrorCode::BadInput, HasSubstr("'b'"), HasSubstr(std::to_string(offset)));
     }
-    EXPECT_LT(peakKilobytes() - before, 32 * 1024);
+    EXPECT_LT(peakResidentBytes().value() - before, 32 << 20);
 }
 
 TEST(FieldReports, T16_TokenizerListsOfAnotherType) {

@@ -1,10 +1,9 @@
 #include "core/model/formats/safetensors.h"
 
-#include <sys/resource.h>
-
 #include <cstring>
 #include <limits>
 
+#include "core/base/process_memory.h"
 #include "tests/core/model/model_testing.h"
 
 using namespace lpes;
@@ -28,12 +27,6 @@ std::string withLength(std::uint64_t length, const std::string& rest) {
     return bytes + rest;
 }
 
-long peakKilobytes() {
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_maxrss;
-}
-
 class SafetensorsFile : public testing::Test {
   protected:
     SafetensorsFile() { writeHuggingFaceFolder(makeTinyModel(), folder.path()); }
@@ -46,14 +39,14 @@ TEST(FieldReports, T01_HostileHeaderLength) {
     TemporaryFolder folder;
     writeHuggingFaceFolder(makeTinyModel(), folder.path());
     const std::string good = readBytes(folder / "model.safetensors");
-    const long before = peakKilobytes();
+    const std::int64_t before = peakResidentBytes().value();
     for (const std::uint64_t length : {std::numeric_limits<std::uint64_t>::max(), std::uint64_t{1} << 63,
                                        std::uint64_t{good.size() + 1}, std::uint64_t{0}}) {
         writeBytes(folder / "model.safetensors", withLength(length, good.substr(8)));
         EXPECT_REFUSED(refusal(folder.path()), ErrorCode::BadInput, HasSubstr("model.safetensors"),
                        HasSubstr("header length"), HasSubstr(std::to_string(length)));
     }
-    EXPECT_LT(peakKilobytes() - before, 32 * 1024);
+    EXPECT_LT(peakResidentBytes().value() - before, 32 << 20);
 }
 
 TEST(FieldReports, T02_SpanDoesNotMatchShape) {

@@ -1,7 +1,6 @@
 #include "core/model/formats/torch_checkpoint.h"
 
-#include <sys/resource.h>
-
+#include "core/base/process_memory.h"
 #include "core/model/formats/pickle.h"
 #include "tests/core/model/model_testing.h"
 #include "tests/support/torch_writer.h"
@@ -39,12 +38,6 @@ std::string checkpointOf(const std::function<void(TorchTensor&)>& edit) {
     TorchTensor tensor = kTensor;
     edit(tensor);
     return checkpoint(stateDictPickle({tensor}));
-}
-
-long peakKilobytes() {
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_maxrss;
 }
 
 }  // namespace
@@ -207,7 +200,7 @@ TEST(TorchCheckpoint, RefusesSenselessPickles) {
 }
 
 TEST(TorchCheckpoint, SurvivesBombs) {
-    const long before = peakKilobytes();
+    const std::int64_t before = peakResidentBytes().value();
     // Lists in lists, a million deep; a list that holds itself; doubling by memo, 2^5000 elements if it were written
     // out.
     std::string deep = kProtocol2;
@@ -233,7 +226,7 @@ TEST(TorchCheckpoint, SurvivesBombs) {
     // More values than any checkpoint has
     EXPECT_REFUSED(tableError(checkpoint(kProtocol2 + std::string(9'000'000, 'N') + ".")), ErrorCode::BadInput,
                    HasSubstr("larger than that of any model"));
-    EXPECT_LT(peakKilobytes() - before, 512 * 1024);
+    EXPECT_LT(peakResidentBytes().value() - before, 512 << 20);
 }
 
 TEST(TorchCheckpoint, PlacesTensorsInsideTheirStorages) {

@@ -29,6 +29,7 @@ TEST(UnusedOptions, AreThoseOfOtherOptimizers) {
         SearchSettings settings;
         settings.optimizer = optimizer;
         settings.gradient.refined = refined;
+        settings.patience = 2;
         std::vector<std::string> options;
         for (const UnusedOption& unused : unusedOptions(settings)) options.push_back(unused.key);
         return options;
@@ -37,12 +38,31 @@ TEST(UnusedOptions, AreThoseOfOtherOptimizers) {
     EXPECT_THAT(names(OptimizerKind::Genetic, 0),
                 ElementsAre("gradient_starts", "gradient_steps", "gradient_items", "gradient_rate"));
     EXPECT_THAT(names(OptimizerKind::Genetic, 1), ElementsAre("gradient_starts"));
-    EXPECT_THAT(names(OptimizerKind::Gradient, 0), ElementsAre("mutation_rate", "max_dx", "max_dy"));
-    EXPECT_THAT(names(OptimizerKind::Gradient, 2), ElementsAre("mutation_rate", "max_dx", "max_dy", "refine"));
+    EXPECT_THAT(names(OptimizerKind::Gradient, 0), ElementsAre("population", "mutation_rate", "max_dx", "max_dy"));
+    EXPECT_THAT(names(OptimizerKind::Gradient, 2),
+                ElementsAre("population", "mutation_rate", "max_dx", "max_dy", "refine"));
     for (const auto kind : {OptimizerKind::CmaEs, OptimizerKind::Random, OptimizerKind::Exhaustive}) {
         EXPECT_THAT(names(kind, 1), ElementsAre("mutation_rate", "max_dx", "max_dy", "refine", "gradient_starts",
                                                 "gradient_steps", "gradient_items", "gradient_rate"));
     }
+}
+
+TEST(UnusedOptions, AreThoseThatAnotherOptionIsMissingFor) {
+    const auto unused = [](const SearchSettings& settings, const std::string& key) -> std::string {
+        for (const UnusedOption& one : unusedOptions(settings)) {
+            if (one.key == key) return one.option + " " + one.where + ": " + one.usedBy;
+        }
+        return {};
+    };
+    SearchSettings settings;
+    EXPECT_EQ(unused(settings, "min_delta"), "--min-delta without --patience: --patience");
+    settings.patience = 3;
+    EXPECT_EQ(unused(settings, "min_delta"), "");
+    EXPECT_EQ(unused(settings, "population"), "");
+    settings.optimizer = OptimizerKind::Gradient;
+    EXPECT_EQ(unused(settings, "population"), "--population with --optimizer gradient: --gradient-starts");
+    settings.racing = 0.05;  // gives up what lies behind the half of the population that is kept
+    EXPECT_EQ(unused(settings, "population"), "");
 }
 
 TEST(CheckSettings, NamesTheOptionAndItsValue) {

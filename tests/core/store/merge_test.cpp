@@ -40,6 +40,7 @@ class StoreMerge : public StoreTest {
         candidate.fitness = -0.5;
         EXPECT_TRUE(writer.recordCandidate(run, candidate));
         EXPECT_TRUE(writer.recordGeneration(run, {0, -0.5, -1.0, -2.0, 0.1, 0.2, 1, "[[0,0]]", 3, 0.75}));
+        EXPECT_TRUE(writer.recordTrainingSteps(run, std::vector<TrainingStepRow>{{1, 2.5, 2.25, 0.5, 1.5, 64}}));
         EXPECT_TRUE(writer.recordPositions(
             run, std::vector<PositionRow>{{variant, "report", 0, "begin", 0, 1.0, 4, 2, 0.5, 0.1, 0.9, 1.25}}));
         EXPECT_TRUE(writer.recordAttention(run, std::vector<AttentionRow>{{variant, 0, "begin", -1, -1, 0.5, 0.5}}));
@@ -117,6 +118,7 @@ TEST_F(StoreMerge, ARunComesWithAllItsRowsUnderANumberOfItsOwn) {
     ASSERT_EQ(outcomes.size(), 6u);
     EXPECT_EQ(outcomes[4].nll, someOutcome(2, 1).nll);
     EXPECT_EQ(here.slopes(variants[0].id, "search").value().size(), 1u);
+    EXPECT_EQ(here.trainingSteps(3).value().size(), 1u);
     EXPECT_EQ(here.candidates(3).value().at(0).variantId, variants[0].id);
     EXPECT_EQ(here.generations(3).value().size(), 1u);
     EXPECT_EQ(here.positions(3).value().at(0).variantId, variants[0].id);
@@ -287,7 +289,7 @@ TEST_F(StoreMerge, AnOlderSchemaIsBroughtUpToDateInTheCopyAlone) {
     {
         SQLite::Database older(away.string(), SQLite::OPEN_READWRITE);
         older.exec(
-            "DROP TABLE slopes; ALTER TABLE candidates DROP COLUMN objectives_json; "
+            "DROP TABLE training_steps; DROP TABLE slopes; ALTER TABLE candidates DROP COLUMN objectives_json; "
             "ALTER TABLE generations DROP COLUMN front_size; ALTER TABLE generations DROP COLUMN hypervolume; "
             "PRAGMA user_version = 2");
     }

@@ -118,6 +118,15 @@ TEST_F(StoreVersion1, TakesNewRowsBesideTheOldOnes) {
     EXPECT_TRUE(found);
 }
 
+TEST_F(StoreVersion1, TakesTheStepsOfATraining) {
+    auto writer = openWriter();
+    const TrainingStepRow step{1, 2.5, 2.25, 0.5, 1.0, 64};
+    const std::int64_t run = addRun(*writer, "train");
+    ASSERT_TRUE(writer->recordTrainingSteps(run, std::span(&step, 1)));
+    EXPECT_EQ(openReader()->trainingSteps(run).value().size(), 1u);
+    EXPECT_TRUE(openReader()->trainingSteps(1).value().empty()) << "the old run has none";
+}
+
 TEST_F(StoreMigration, OlderFileIsBackedUpAndBroughtThroughEveryStep) {
     const std::int64_t run = fillCurrent();
     const Surroundings newer = later("ALTER TABLE runs ADD COLUMN note TEXT NOT NULL DEFAULT ''",

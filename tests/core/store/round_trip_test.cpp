@@ -243,6 +243,27 @@ TEST_F(StoreRoundTrip, CandidatesKeepFailuresAndReplaceThemselves) {
     EXPECT_EQ(writer->recordCandidate(1000, failed).error().code, ErrorCode::Usage);
 }
 
+TEST_F(StoreRoundTrip, TrainingStepsComeInOrderAndReplaceThemselves) {
+    auto writer = openWriter();
+    const std::int64_t run = addRun(*writer, "train");
+    const std::vector<TrainingStepRow> steps{{2, 2.0 / 3.0, 0.6, 0.1, std::nan(""), 40}, {1, 9.0, 8.0, 1.0, 0.5, 30}};
+    ASSERT_TRUE(writer->recordTrainingSteps(run, steps));
+    const TrainingStepRow again{1, 3.0, 2.5, 0.25, 1.5, 32};
+    ASSERT_TRUE(writer->recordTrainingSteps(run, std::span(&again, 1)));
+    const auto rows = openReader()->trainingSteps(run).value();
+    ASSERT_EQ(rows.size(), 2u);
+    EXPECT_EQ(rows[0].step, 1);
+    EXPECT_EQ(rows[0].loss, 3.0);
+    EXPECT_EQ(rows[0].lmLoss, 2.5);
+    EXPECT_EQ(rows[0].auxLoss, 0.25);
+    EXPECT_EQ(rows[0].gradNorm, 1.5);
+    EXPECT_EQ(rows[0].tokens, 32);
+    EXPECT_EQ(rows[1].loss, steps[0].loss) << "to the bit";
+    EXPECT_TRUE(std::isnan(rows[1].gradNorm));
+    EXPECT_TRUE(openReader()->trainingSteps(run + 1).value().empty());
+    EXPECT_EQ(writer->recordTrainingSteps(1000, steps).error().code, ErrorCode::Usage);
+}
+
 TEST_F(StoreRoundTrip, BestOfRunIsOneIndexQuery) {
     {
         auto writer = openWriter();

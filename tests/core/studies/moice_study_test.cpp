@@ -2,13 +2,17 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "core/model/causal_lm.h"
 #include "core/model/moice_file.h"
 #include "core/studies/inspect.h"
 #include "core/studies/model_setup.h"
 #include "core/studies/moice_study.h"
+#include "core/studies/plot_queries.h"
+#include "core/studies/report.h"
 #include "tests/core/studies/studies_testing.h"
 
 namespace lpes::studies {
@@ -46,9 +50,25 @@ class MoiceStudy : public testing::Test {
         settings.learningRate = 0.01;
         return settings;
     }
-    Result<TrainMoiceOutcome> train(const TrainMoiceSettings& settings) {
+    Result<StudyOutcome> train(const TrainMoiceSettings& settings) {
         NullObserver nobody;
-        return trainMoice(settings, nobody, {});
+        return trainMoice(settings, *m_store, nobody, {});
+    }
+    Result<StudyOutcome> resume(std::int64_t runId) {
+        NullObserver nobody;
+        return resumeTraining(runId, *m_store, nobody, {});
+    }
+    /// Stopped inside the second step: two sequences of the first are done and one of the second.
+    StudyOutcome cutShort(const TrainMoiceSettings& settings) {
+        StopAfter observer(3);
+        return take(trainMoice(settings, *m_store, observer, observer.token()));
+    }
+    void expectNotResumed(std::int64_t runId, const std::string& words) {
+        const auto refused = resume(runId);
+        ASSERT_FALSE(refused.has_value()) << words;
+        EXPECT_EQ(refused.error().code, ErrorCode::BadInput) << refused.error().text();
+        EXPECT_NE(refused.error().message.find(words), std::string::npos) << refused.error().text();
+        EXPECT_EQ(take(m_store->reader().run(runId)).state, store::RunState::Stopped) << "left as it was";
     }
     void expectRefused(const TrainMoiceSettings& settings, ErrorCode code, const std::string& words) {
         const auto refused = train(settings);
@@ -58,6 +78,7 @@ class MoiceStudy : public testing::Test {
     }
 
     test::StudyFolder m_folder;
+    std::unique_ptr<store::StoreWriter> m_store = test::openStore(m_folder / "runs.db");
 };
 
 TEST_F(MoiceStudy, WritesARouterThatTheMethodTakes) {
@@ -90,9 +111,7 @@ TEST_F(MoiceStudy, WritesARouterThatTheMethodTakes) {
 
 TEST_F(MoiceStudy, ResumedIsUninterruptedToTheBit) {
     const auto whole = take(train(settings("whole")));
-    // Stopped inside the second step: two sequences of the first are done and one of the second.
-    StopAfter observer(3);
-    const auto stopped = take(trainMoice(settings("cut"), observer, observer.token()));
+    const auto stopped = cutShort(settings("cut"));
     EXPECT_TRUE(stopped.stoppedEarly);
     EXPECT_EQ(stopped.result["state"], "stopped");
     EXPECT_EQ(stopped.result["steps"], 1);
@@ -106,6 +125,7 @@ TEST_F(MoiceStudy, ResumedIsUninterruptedToTheBit) {
     resumed.out = settings("cut").out;
     resumed.resume = true;
     const auto outcome = take(train(resumed));
+    EXPECT_EQ(outcome.runId, stopped.runId) << "the run that was left goes on";
     EXPECT_EQ(outcome.result["curve"], whole.result["curve"]);
     EXPECT_EQ(outcome.result["settings"]["lr"]["origin"], "checkpoint");
     EXPECT_EQ(test::readBytes(m_folder / "cut"), test::readBytes(m_folder / "whole"));
@@ -117,7 +137,10 @@ TEST_F(MoiceStudy, ResumedIsUninterruptedToTheBit) {
     longer.steps = 4;
     const auto all = take(train(longer));
     resumed.steps = 4;
-    EXPECT_EQ(take(train(resumed)).result["curve"], all.result["curve"]);
+    const auto more = take(train(resumed));
+    EXPECT_EQ(more.result["curve"], all.result["curve"]);
+    EXPECT_GT(more.runId, all.runId) << "a finished run stays as it is";
+    EXPECT_EQ(take(m_store->reader().trainingSteps(more.runId)).size(), 4u) << "with its whole curve";
     resumed.steps = 2;
     expectRefused(resumed, ErrorCode::Usage, "steps 2 is less than the 4");
 }
@@ -233,7 +256,7 @@ TEST_F(MoiceStudy, SaysWhatHasNoEffect) {
     all.topK.reset();
     all.steps = 1;
     all.sequencesPerStep = 100;
-    const auto outcome = take(trainMoice(all, observer, {}));
+    const auto outcome = take(trainMoice(all, *m_store, observer, {}));
     EXPECT_EQ(outcome.result["aux_loss_constant"], true);
     EXPECT_NEAR(outcome.result["curve"][0]["aux_loss"].get<double>(), 7.0, 1e-5);
     EXPECT_NE(observer.all.find("the auxiliary loss is the constant 7"), std::string::npos) << observer.all;
@@ -258,10 +281,81 @@ TEST_F(MoiceStudy, StoppedBeforeItBegins) {
     std::stop_source source;
     source.request_stop();
     NullObserver nobody;
-    const auto stopped = trainMoice(settings("r"), nobody, source.get_token());
+    const auto stopped = trainMoice(settings("r"), *m_store, nobody, source.get_token());
     ASSERT_FALSE(stopped.has_value());
     EXPECT_TRUE(model::wasStopped(stopped.error()));
     EXPECT_FALSE(std::filesystem::exists(moiceCheckpointPath(m_folder / "r")));
+    EXPECT_TRUE(take(m_store->reader().runs()).empty());
+}
+
+TEST_F(MoiceStudy, IsARunWithItsTextItsLossesAndWhatItWrote) {
+    const auto outcome = take(train(settings("r")));
+    store::StoreReader& reader = m_store->reader();
+    const store::RunRow run = take(reader.run(outcome.runId));
+    EXPECT_EQ(run.kind, "train");
+    EXPECT_EQ(run.state, store::RunState::Finished);
+    EXPECT_EQ(run.computeType, "float32");
+    EXPECT_EQ(json::parse(run.resultJson), outcome.result);
+    EXPECT_EQ(outcome.result["run_id"], outcome.runId);
+    const json stored = json::parse(run.settingsJson);
+    EXPECT_EQ(stored["text"]["value"], (m_folder / "t.txt").string());
+    EXPECT_EQ(stored["top_k"]["origin"], "flag");
+    const store::DatasetRow text = take(reader.dataset(run.datasetId));
+    EXPECT_EQ(text.name, "t.txt");
+    EXPECT_EQ(text.hash, outcome.result["text"]["hash"]);
+    const auto steps = take(reader.trainingSteps(run.id));
+    ASSERT_EQ(steps.size(), 3u);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        EXPECT_EQ(steps[i].lmLoss, outcome.result["curve"][i]["lm_loss"].get<double>()) << "to the bit";
+        EXPECT_EQ(steps[i].tokens, 48);
+    }
+    const auto plot = std::get<analysis::LossPlot>(take(plotData(reader, run, "loss")));
+    ASSERT_EQ(plot.steps.size(), 3u);
+    EXPECT_EQ(plot.steps[2].gradNorm, steps[2].gradNorm);
+    EXPECT_EQ(take(availablePlots(reader, run)), std::vector<std::string>{"loss"});
+    const std::string report = take(reportHtml(reader, run, {}));
+    for (const std::string& words : {std::string("gradient norm"), (m_folder / "r").string(), text.hash})
+        EXPECT_NE(report.find(words), std::string::npos) << words;
+    const auto again = resume(run.id);
+    ASSERT_FALSE(again.has_value());
+    EXPECT_EQ(again.error().code, ErrorCode::Usage);
+}
+
+TEST_F(MoiceStudy, ResumeByNumberEndsInTheSameBits) {
+    const auto whole = take(train(settings("whole")));
+    const auto stopped = cutShort(settings("cut"));
+    const store::RunRow left = take(m_store->reader().run(stopped.runId));
+    EXPECT_EQ(left.state, store::RunState::Stopped);
+    EXPECT_EQ(take(m_store->reader().trainingSteps(left.id)).size(), 1u);
+    const auto outcome = take(resume(left.id));
+    EXPECT_EQ(outcome.runId, left.id);
+    EXPECT_EQ(outcome.result["curve"], whole.result["curve"]);
+    EXPECT_EQ(outcome.result["method_hash"], whole.result["method_hash"]);
+    EXPECT_EQ(test::readBytes(m_folder / "cut"), test::readBytes(m_folder / "whole"));
+    EXPECT_EQ(take(m_store->reader().trainingSteps(left.id)).size(), 3u);
+    EXPECT_EQ(take(m_store->reader().run(left.id)).state, store::RunState::Finished);
+}
+
+TEST_F(MoiceStudy, ResumeByNumberRefusesAnotherCheckpointByName) {
+    const std::filesystem::path checkpoint = moiceCheckpointPath(m_folder / "cut");
+    const std::int64_t run = cutShort(settings("cut")).runId;
+    const std::string own = test::readBytes(checkpoint);
+    std::filesystem::remove(checkpoint);
+    expectNotResumed(run,
+                     "the checkpoint '" + checkpoint.string() + "' that run " + std::to_string(run) + " left is gone");
+    TrainMoiceSettings other = settings("other");
+    other.learningRate = 0.02;
+    (void)cutShort(other);
+    test::writeBytes(checkpoint, test::readBytes(moiceCheckpointPath(m_folder / "other")));
+    expectNotResumed(run, "its lr is 0.02 and not 0.01");
+    test::writeBytes(checkpoint, "nothing");
+    expectNotResumed(run, checkpoint.string());
+    test::writeBytes(checkpoint, own);
+    const std::string words = test::readBytes(m_folder / "t.txt");
+    test::writeBytes(m_folder / "t.txt", words + "and more\n");
+    expectNotResumed(run, "the text is no longer");
+    test::writeBytes(m_folder / "t.txt", words);
+    EXPECT_EQ(take(resume(run)).result["state"], "finished");
 }
 
 }  // namespace

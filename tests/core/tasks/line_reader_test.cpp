@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include <vector>
 
+#include "core/base/process_memory.h"
 #include "core/base/stop.h"
 #include "tests/core/tasks/gzip_text.h"
 #include "tests/support/temp_folder.h"
@@ -136,14 +136,12 @@ TEST(LineReader, HoldsNoMoreThanALine) {
     std::string bomb;
     for (int i = 0; i < 64; ++i) bomb += member;
     const auto path = folder.write("bomb.gz", bomb);
-    rusage before{}, after{};
-    getrusage(RUSAGE_SELF, &before);
+    const std::int64_t before = peakResidentBytes().value();
     auto reader = LineReader::open(path);
     ASSERT_TRUE(reader);
     std::string line;
     for (int i = 0; i < 10'000'000; ++i) ASSERT_TRUE(reader->next(line).value());
-    getrusage(RUSAGE_SELF, &after);
-    EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 32 * 1024) << "kilobytes";
+    EXPECT_LT(peakResidentBytes().value() - before, 32 << 20) << "bytes";
 
     const auto endless = folder.write("endless.gz", gzipText(std::string(std::size_t{100} << 20, 'x')));
     const auto lines = readAll(endless);
