@@ -12,7 +12,8 @@ run counted otherwise. "reuse" is less the layers that a candidate took over fro
 share of a prompt. "prefixes" counts a beginning that prompts of a pass have in common once: a prompt to a search item is
 the share of tokens that was computed, the mean over the whole search (its result's prefixes_shared). "all" has every
 saving, and descents for the best (--refine): what reuse of layers leaves is counted by the share of tokens. The others
-are counted as "reuse" is. Slopes and short texts share no beginnings. Whether time follows tokens bench_sharing measures.
+are counted as "reuse" is. Of a slope the way there shares beginnings, the way back does not; short texts share none.
+Whether time follows tokens bench_sharing measures.
 
 After each generation the best candidate so far (by the search's own fitness) is what the search would answer; all of
 them are scored on fresh items of another seed that no search has seen, teacher forced, by `lpes compare`. A variant has
@@ -97,7 +98,7 @@ def course(name):
         cost -= computed * spared.get(generation, 0)
         # A generation's descents are over before its candidates are there, and variants are numbered as they come.
         newest = max(row[0] for row in rows)
-        cost_of_slopes = 3 * sum(count for variant, count in slopes if variant < newest)
+        cost_of_slopes = (computed + 2) * sum(count for variant, count in slopes if variant < newest)
         steps.append((round(cost + cost_of_slopes), json.loads(best[1])))
     return steps
 

@@ -349,7 +349,8 @@ Result<void> TorchSession::checkProbedPrompt(const ProbedPrompt& item, const Pos
 }
 
 Result<std::vector<ScaleGradient>> TorchSession::scaleGradients(std::span<const ScoredPrompt> batch,
-                                                                const PositionMethod& method, std::stop_token stop) {
+                                                                const PositionMethod& method, std::stop_token stop,
+                                                                const GradientOptions& options) {
     if (batch.empty()) return fail(ErrorCode::Usage, "there are no prompts to differentiate; give at least one");
     std::size_t tokens = 0;
     for (const ScoredPrompt& item : batch) {
@@ -364,7 +365,9 @@ Result<std::vector<ScaleGradient>> TorchSession::scaleGradients(std::span<const 
     return guarded("differentiating the scales", [&]() -> Result<std::vector<ScaleGradient>> {
         at::set_num_threads(m_threads);
         const c10::InferenceMode off(false);
-        return differentiateScales(config(), m_model->weights, batch, method, stop);
+        const std::vector<std::vector<TokenId>> sequences = scoredSequences(batch);
+        const SharedPrefixes shared = sharedPrefixes(sequences, method, m_methodModel, options.sharePrefixes);
+        return differentiateScales(config(), m_model->weights, batch, shared, method, stop);
     });
 }
 

@@ -44,7 +44,7 @@ class TorchSession final : public ModelSession {
     Result<std::vector<PromptProbe>> probePrompts(std::span<const ProbedPrompt> batch, const PositionMethod& method,
                                                   std::stop_token stop) override;
     Result<std::vector<ScaleGradient>> scaleGradients(std::span<const ScoredPrompt> batch, const PositionMethod& method,
-                                                      std::stop_token stop) override;
+                                                      std::stop_token stop, const GradientOptions& options) override;
 
     Result<void> setMethod(const PositionMethod& method) override;
     const PositionMethod& currentMethod() const override { return m_method; }
