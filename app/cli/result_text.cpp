@@ -261,6 +261,15 @@ std::string reusedText(const json& reused) {
                        reused.value("memory_was_short", false) ? "; memory was short, so it ended early" : "");
 }
 
+/// What prompts of one pass that begin alike were spared.
+std::string prefixesText(const json& shared) {
+    if (!shared.is_object() || shared.at("tokens") == 0) return {};
+    const double computed = shared.at("computed").get<double>() / shared.at("tokens").get<double>();
+    return fmt::format("Prefixes shared {} %: of {} tokens of prompts to search items, {} were computed\n",
+                       formatNumber(100.0 * (1.0 - computed), 1), shared.at("tokens").dump(),
+                       shared.at("computed").dump());
+}
+
 }  // namespace
 
 std::string searchText(const json& result) {
@@ -269,7 +278,7 @@ std::string searchText(const json& result) {
     out += "\n";
     if (!result.contains("history")) return out;
     out += "\n" + historyTable(result.at("history")) + "\n" + memoText(result.value("memo", json())) +
-           reusedText(result.value("layers_reused", json()));
+           reusedText(result.value("layers_reused", json())) + prefixesText(result.value("prefixes_shared", json()));
     const auto givenUp = result.value("given_up", std::int64_t{0});
     const auto infeasible = result.value("infeasible", std::int64_t{0});
     out += fmt::format("{} evaluations, {} cache hits, {} failed, {}{} prompts, {} s\n",

@@ -70,8 +70,10 @@ Result<std::vector<model::GeneratedAnswer>> RemoteSession::generateAnswers(
 
 Result<std::vector<model::ScaleGradient>> RemoteSession::scaleGradients(std::span<const model::ScoredPrompt> batch,
                                                                         const model::PositionMethod& method,
-                                                                        std::stop_token stop) {
-    const auto answer = ask({{"do", "gradients"}, {"batch", toJson(batch)}}, method, stop);
+                                                                        std::stop_token stop,
+                                                                        const model::GradientOptions& options) {
+    const auto answer =
+        ask({{"do", "gradients"}, {"share", options.sharePrefixes}, {"batch", toJson(batch)}}, method, stop);
     if (!answer) return fail(answer.error());
     return readMessage([&] { return gradientsFromJson(answer->at("gradients")); });
 }

@@ -29,9 +29,9 @@ class RemoteSession final : public model::AnswerSession {
     [[nodiscard]] Result<std::vector<model::GeneratedAnswer>> generateAnswers(
         std::span<const std::vector<model::TokenId>> prompts, const model::PositionMethod& method,
         const model::GenerateOptions& options, std::stop_token stop) override;
-    [[nodiscard]] Result<std::vector<model::ScaleGradient>> scaleGradients(std::span<const model::ScoredPrompt> batch,
-                                                                           const model::PositionMethod& method,
-                                                                           std::stop_token stop) override;
+    [[nodiscard]] Result<std::vector<model::ScaleGradient>> scaleGradients(
+        std::span<const model::ScoredPrompt> batch, const model::PositionMethod& method, std::stop_token stop,
+        const model::GradientOptions& options) override;
 
   private:
     /// Sends the request and waits for its answer; passes a stop on meanwhile.

@@ -108,7 +108,8 @@ class Service {
                 return answers ? json{{"answers", toJson(*answers)}} : json{{"error", toJson(answers.error())}};
             }
             if (what == "gradients") {
-                const auto gradients = m_session.scaleGradients(promptsFromJson(request.at("batch")), method, stop);
+                const auto gradients = m_session.scaleGradients(promptsFromJson(request.at("batch")), method, stop,
+                                                                {request.at("share").get<bool>()});
                 return gradients ? json{{"gradients", toJson(*gradients)}} : json{{"error", toJson(gradients.error())}};
             }
             return {{"error",

@@ -25,7 +25,8 @@ class AnswerSession {
         std::stop_token stop) = 0;
     [[nodiscard]] virtual Result<std::vector<ScaleGradient>> scaleGradients(std::span<const ScoredPrompt> batch,
                                                                             const PositionMethod& method,
-                                                                            std::stop_token stop) = 0;
+                                                                            std::stop_token stop,
+                                                                            const GradientOptions& options) = 0;
 };
 
 /// A session of this machine, which outlives it.
@@ -44,9 +45,9 @@ class LocalSession final : public AnswerSession {
         return m_session.generateAnswers(prompts, method, options, std::move(stop));
     }
     [[nodiscard]] Result<std::vector<ScaleGradient>> scaleGradients(std::span<const ScoredPrompt> batch,
-                                                                    const PositionMethod& method,
-                                                                    std::stop_token stop) override {
-        return m_session.scaleGradients(batch, method, std::move(stop));
+                                                                    const PositionMethod& method, std::stop_token stop,
+                                                                    const GradientOptions& options) override {
+        return m_session.scaleGradients(batch, method, std::move(stop), options);
     }
 
   private:

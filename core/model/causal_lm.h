@@ -101,7 +101,8 @@ class ModelSession {
     /// key/value head, or divisors by layer and frequency; OutOfMemory.
     [[nodiscard]] virtual Result<std::vector<ScaleGradient>> scaleGradients(std::span<const ScoredPrompt> batch,
                                                                             const PositionMethod& method,
-                                                                            std::stop_token stop = {}) = 0;
+                                                                            std::stop_token stop = {},
+                                                                            const GradientOptions& options = {}) = 0;
 
     // Generation with a KV cache.
 

@@ -51,6 +51,11 @@ struct GenerateOptions {
     bool sharePrefixes = false;        ///< as in ScoreOptions
 };
 
+struct GradientOptions {
+    /// As in ScoreOptions, but for the way there alone: on the way back each prompt has a gradient of its own.
+    bool sharePrefixes = false;
+};
+
 struct GeneratedAnswer {
     std::vector<TokenId> ids;
     bool ended = false;  ///< by an end id; otherwise the answer or the context was full

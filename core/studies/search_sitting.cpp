@@ -98,6 +98,12 @@ SearchSitting::SearchSitting(const PreparedSearch& prepared, SearchSessions& ses
 Result<StudyOutcome> SearchSitting::run(double elapsedBefore, std::stop_token stop) {
     const SearchRunSettings& settings = m_prepared.settings;
     const std::int64_t after = promptsAfterSearch();
+    if (m_prepared.searchPlan.pass().sharePrefixes) {
+        // Scales do not decide who shares: every candidate's passes are those of the model as it is.
+        auto counted = passTokens(m_prepared.searchPlan, {}, m_prepared.bench.model.config());
+        if (!counted) return fail(counted.error());
+        m_passTokens = std::move(*counted);
+    }
     if (m_shortContexts.measured()) m_progress.setStage("guardrail: the model as it is");
     auto measured = m_shortContexts.measureBaseline(*m_sessions.pool, m_progress, stop);
     if (!measured) return stoppedOr(measured.error(), {});
@@ -384,6 +390,12 @@ json SearchSitting::memoJson(const search::SearchOutcome& outcome) const {
     return {{"evaluations_spared", evaluations}, {"prompts_spared", prompts}};
 }
 
+json SearchSitting::prefixesJson(const search::SearchOutcome& outcome) const {
+    if (!m_prepared.searchPlan.pass().sharePrefixes) return nullptr;
+    const PassTokens tokens = evaluatedTokens(outcome, m_prepared.searchPlan, m_passTokens);
+    return {{"tokens", tokens.all}, {"computed", tokens.computed}};
+}
+
 json SearchSitting::common(const search::SearchOutcome& outcome) const {
     return {{"run_id", m_runId},
             {"seed", m_prepared.settings.search.seed},
@@ -395,6 +407,7 @@ json SearchSitting::common(const search::SearchOutcome& outcome) const {
             {"infeasible", outcome.infeasible},
             {"memo", memoJson(outcome)},
             {"layers_reused", m_fitness.layersReused()},
+            {"prefixes_shared", prefixesJson(outcome)},
             {"prompts", m_progress.promptsAsked()},
             {"history", historyJson(outcome.history)},
             {"seconds", m_progress.elapsedSeconds()},

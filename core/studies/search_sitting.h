@@ -7,6 +7,7 @@
 
 #include "core/analysis/position_accuracy.h"
 #include "core/base/result.h"
+#include "core/studies/pass_tokens.h"
 #include "core/studies/search_fitness.h"
 #include "core/studies/search_setup.h"
 #include "core/studies/studies.h"
@@ -62,6 +63,8 @@ class SearchSitting {
     [[nodiscard]] Result<StudyOutcome> stoppedOr(const Error& error, const search::SearchOutcome& outcome) const;
     /// What candidates with the scales of earlier ones would have cost; null where they were evaluated again.
     [[nodiscard]] nlohmann::json memoJson(const search::SearchOutcome& outcome) const;
+    /// What its evaluations were spared because prompts that begin alike share; null where they do not share.
+    [[nodiscard]] nlohmann::json prefixesJson(const search::SearchOutcome& outcome) const;
     [[nodiscard]] nlohmann::json common(const search::SearchOutcome& outcome) const;
 
     /// For what is not done in pieces, while nothing is: probes, checks, the guardrail.
@@ -74,8 +77,9 @@ class SearchSitting {
     const std::int64_t m_runId;
     ShortContexts m_shortContexts;
     SearchFitness m_fitness;
-    nlohmann::json m_front;               ///< frontOf, once it is reported
-    std::vector<std::string> m_warnings;  ///< what the user should know of a finished run
+    std::vector<PassTokens> m_passTokens;  ///< of the search plan, where prompts share
+    nlohmann::json m_front;                ///< frontOf, once it is reported
+    std::vector<std::string> m_warnings;   ///< what the user should know of a finished run
 };
 
 }  // namespace lpes::studies

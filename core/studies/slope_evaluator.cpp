@@ -97,7 +97,8 @@ class SlopePasses {
             if (!tokens) return fail(tokens.error());
             batch.push_back({(*tokens)->prompt, (*tokens)->answer});
         }
-        auto gradients = session.scaleGradients(batch, lpesMethod(m_subject.groups, m_subject.scales), stop);
+        auto gradients = session.scaleGradients(batch, lpesMethod(m_subject.groups, m_subject.scales), stop,
+                                                {m_subject.plan.pass().sharePrefixes});
         if (!gradients) return fail(gradients.error());
         std::vector<store::SlopeRow> made;
         for (std::size_t i = 0; i < entries.size(); ++i) {

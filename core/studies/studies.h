@@ -49,6 +49,8 @@ struct StudyOutcome {
 /// processes of this program that evaluate as well (serveSearch); the history is the same as without. When one of them
 /// is lost the run ends as interrupted, with isLostPeer. "layers_reused" of the result is LayerReuse::summary of this
 /// sitting (layer_reuse.h), or null; unlike all else but the times it depends on workers and interruptions.
+/// "prefixes_shared" {"tokens", "computed"}: tokens of the search items that were scored by all evaluations, and those
+/// of them that were computed because no other prompt of the pass begins with the same; null without sharePrefixes.
 [[nodiscard]] Result<StudyOutcome> runSearch(const SearchRunSettings& settings, store::StoreWriter& store,
                                              ProgressObserver& observer, std::stop_token stop,
                                              const LoadedModel* loaded = nullptr, cluster::Ranks* ranks = nullptr);

@@ -95,7 +95,7 @@ TEST_F(RunVerbs, SearchPrintsOneObjectAndWritesTheProfile) {
     const json result = done.json();
     ASSERT_TRUE(result.is_object()) << done.out;
     for (const char* key : {"run_id", "state", "seed", "generations", "evaluations", "cache_hits", "failed", "prompts",
-                            "best", "history", "heldout", "seconds", "profile", "layers_reused"}) {
+                            "best", "history", "heldout", "seconds", "profile", "layers_reused", "prefixes_shared"}) {
         EXPECT_TRUE(result.contains(key)) << key;
     }
     EXPECT_EQ(result["state"], "finished");
@@ -128,7 +128,7 @@ TEST_F(RunVerbs, LayersThatAreNotReusedLeadToTheSameHistory) {
     EXPECT_EQ(with["settings"]["reuse_memory"]["value"], 1024);
     std::vector<std::string> arguments = search();
     std::erase(arguments, "--json");
-    EXPECT_THAT(run(arguments).out, HasSubstr("Layers reused"));
+    EXPECT_THAT(run(arguments).out, AllOf(HasSubstr("Layers reused"), HasSubstr("\nPrefixes shared ")));
     EXPECT_TRUE(with["memo"].contains("evaluations_spared"));
     const Finished wrong = run(search({"--reuse-layers", "maybe"}));
     EXPECT_EQ(wrong.code, 2);

@@ -1,6 +1,7 @@
 // What shared beginnings and joint decoding are worth, on prompts of key-value retrieval (20 pairs of words):
 //   kv3, kv11   an item with its evidence at begin, middle and end, and at every 10 %: prompts/s in one packed pass
 //   choices     one prompt with four answers of three tokens
+//   slopes3, slopes11   the slopes of the same items over all scales
 //   decode      greedy answers of 32 tokens to 1, 4 and 8 prompts: new tokens/s one after the other and together
 //   bench_sharing [--model PATH] [--threads N] [--seconds S] [--dtype float32|bfloat16] [--only NAME]
 // Both sides take turns, so that other work on the machine hits both; the ratio is the median of the pairs.
@@ -71,6 +72,7 @@ struct Bench {
     std::unique_ptr<ModelSession> session;
     std::shared_ptr<const text::Tokenizer> tokenizer;
     std::vector<tasks::KvItem> items;
+    int layers = 0;
     double budget = 3.0;
 
     [[nodiscard]] std::vector<TokenId> ids(const std::string& text) const { return must(tokenizer->encode(text)).ids; }
@@ -88,6 +90,22 @@ struct Bench {
         for (const ScoredPrompt& one : batch) tokens += one.prompt.size() + one.answer.size();
         std::printf("%-9s %zu prompts of %zu tokens in all; log-probabilities at most %.1e apart\n", "", batch.size(),
                     tokens, largestDifference(scored(false), scored(true)));
+    }
+
+    void slopes(const std::string& name, const std::vector<ScoredPrompt>& batch) const {
+        const LayerScales level(static_cast<std::size_t>(layers), 1.0);
+        const auto measured = [&](bool share) { return must(session->scaleGradients(batch, level, {}, {share})); };
+        compare(name, "prompts/s", static_cast<double>(batch.size()), budget,
+                {[&] { (void)measured(false); }, [&] { (void)measured(true); }});
+        const auto apart = measured(false), together = measured(true);
+        double largest = 0.0, difference = 0.0;
+        for (std::size_t i = 0; i < batch.size(); ++i) {
+            for (std::size_t scale = 0; scale < apart[i].gradient.size(); ++scale) {
+                largest = std::max(largest, std::abs(apart[i].gradient[scale]));
+                difference = std::max(difference, std::abs(apart[i].gradient[scale] - together[i].gradient[scale]));
+            }
+        }
+        std::printf("%-9s the largest slope is %.1e, slopes are at most %.1e apart\n", "", largest, difference);
     }
 
     void decode(std::size_t count) const {
@@ -130,6 +148,7 @@ int main(int argc, char** argv) {
     const auto type = dtype == "float32" ? ComputeType::Float32 : ComputeType::BFloat16;
     const auto model = must(loadCausalLm(weights, {type, "cpu"}, nobody));
     bench.session = model->newSession(threads);
+    bench.layers = model->config().numLayers;
     const auto generator =
         must(tasks::KvGenerator::create(must(tasks::parseKeyKind("words")), kPairs, 1, tasks::commonWords()));
     for (int i = 0; i < 8; ++i) bench.items.push_back(generator.item(i));
@@ -138,11 +157,11 @@ int main(int argc, char** argv) {
 
     const auto wanted = [&](const char* name) { return only.empty() || only == name; };
     for (const int places : {3, 11}) {
-        const std::string name = "kv" + std::to_string(places);
-        if (!wanted(name.c_str())) continue;
         std::vector<ScoredPrompt> batch;
         for (int i = 0; i < places; ++i) batch.push_back(bench.prompt(0, static_cast<double>(i) / (places - 1)));
-        bench.score(name, batch);
+        const std::string scored = "kv" + std::to_string(places), differentiated = "slopes" + std::to_string(places);
+        if (wanted(scored.c_str())) bench.score(scored, batch);
+        if (wanted(differentiated.c_str())) bench.slopes(differentiated, batch);
     }
     if (wanted("choices")) {
         std::vector<ScoredPrompt> batch(4, bench.prompt(0, 0.5));

@@ -5,11 +5,15 @@ Usage: compare_search_costs.py --lpes build/ci/app/cli/lpes --work FOLDER [--see
        [--only plain,gradient]
 
 Every variant searches the demo study. The cost is counted in forward equivalents, as the search itself counts it: a
-prompt is one, the slope of a prompt three (one there, and one back that counts as two), read from the data base. "plain"
-is the genetic search that computes every layer of every prompt; "reuse" is the same search, whose history does not
-depend on it, less the layers that a candidate took over from another of its generation, as their share of a prompt; so
-it is for all others. "all" has every saving, and descents for the best (--refine). What prompts of one item share
-is a prompt here all the same; bench_sharing measures that.
+prompt is one, the slope of a prompt three (one there, and one back that counts as two), read from the data base.
+
+"plain" is the genetic search that computes every layer of every prompt as a whole. "reuse" and "prefixes" are the same
+run counted otherwise. "reuse" is less the layers that a candidate took over from another of its generation, as their
+share of a prompt. "prefixes" counts a beginning that prompts of a pass have in common once: a prompt to a search item is
+the share of tokens that was computed, the mean over the whole search (its result's prefixes_shared). "all" has every
+saving, and descents for the best (--refine): what reuse of layers leaves is counted by the share of tokens. The others
+are counted as "reuse" is. Of a slope the way there shares beginnings, the way back does not; short texts share none.
+Whether time follows tokens bench_sharing measures.
 
 After each generation the best candidate so far (by the search's own fitness) is what the search would answer; all of
 them are scored on fresh items of another seed that no search has seen, teacher forced, by `lpes compare`. A variant has
@@ -27,12 +31,17 @@ import subprocess
 VARIANTS = {
     "plain": [],
     "reuse": [],
+    "prefixes": [],
     "racing": ["--racing", "0.05"],
     "all": ["--refine", "1", "--racing", "0.05"],
     "gradient": ["--optimizer", "gradient"],
     "cma-es": ["--optimizer", "cma-es"],
     "random": ["--optimizer", "random"],
 }
+
+OF_PLAIN = ["reuse", "prefixes"]  # other counts of plain's run
+EVERY_LAYER = ["plain", "prefixes"]
+SHARED = ["prefixes", "all"]
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--lpes", required=True)
@@ -57,7 +66,7 @@ def lpes(*words):
 
 def searched(name):
     """The data base of a variant's search."""
-    path = work / f"{'plain' if name == 'reuse' else name}-{args.seed}.db"
+    path = work / f"{'plain' if name in OF_PLAIN else name}-{args.seed}.db"
     if not path.exists():
         lpes("search", "--model", "demo", "--seed", str(args.seed), "--guardrail", "0", "--analysis-items", "0",
              "--threads-per-worker", str(args.threads), "--db", str(path), *VARIANTS[name], *args.extra.split())
@@ -68,11 +77,14 @@ def course(name):
     """[(forward equivalents so far, scales of the best so far)] by generation."""
     db = sqlite3.connect(searched(name))
     slopes = db.execute("SELECT variant_id, count(*) FROM slopes WHERE split = 'search' GROUP BY 1").fetchall()
-    prompts = dict(db.execute("SELECT variant_id, count(*) FROM outcomes WHERE split IN ('search', 'guardrail')"
-                              " AND NOT skipped_too_long GROUP BY 1").fetchall())
+    prompts, texts = (dict(db.execute("SELECT variant_id, count(*) FROM outcomes WHERE split = ? AND NOT skipped_too_long"
+                                      " GROUP BY 1", (split,)).fetchall()) for split in ("search", "guardrail"))
     (result, layers), = db.execute("SELECT result_json, layers FROM runs r JOIN models m ON m.id = r.model_id").fetchall()
-    reused = (json.loads(result).get("layers_reused") or {}).get("by_generation", [])
+    result = json.loads(result)
+    reused = [] if name in EVERY_LAYER else (result.get("layers_reused") or {}).get("by_generation", [])
     spared = {row["generation"]: row["not_computed"] / layers for row in reused}
+    shared = result["prefixes_shared"] if name in SHARED else None
+    computed = shared["computed"] / shared["tokens"] if shared else 1.0
     steps, best, cost, paid = [], None, 0, set()
     for (generation,) in db.execute("SELECT generation FROM generations ORDER BY 1").fetchall():
         rows = db.execute("SELECT variant_id, state, fitness, scales_json FROM candidates c JOIN variants v ON v.id ="
@@ -80,13 +92,13 @@ def course(name):
         for variant, state, fitness, scales in rows:
             if variant not in paid:
                 paid.add(variant)
-                cost += prompts.get(variant, 0)
+                cost += computed * prompts.get(variant, 0) + texts.get(variant, 0)
             if state == "evaluated" and (best is None or fitness > best[0]):
                 best = (fitness, scales)
-        cost -= 0 if name == "plain" else spared.get(generation, 0)
+        cost -= computed * spared.get(generation, 0)
         # A generation's descents are over before its candidates are there, and variants are numbered as they come.
         newest = max(row[0] for row in rows)
-        cost_of_slopes = 3 * sum(count for variant, count in slopes if variant < newest)
+        cost_of_slopes = (computed + 2) * sum(count for variant, count in slopes if variant < newest)
         steps.append((round(cost + cost_of_slopes), json.loads(best[1])))
     return steps
 

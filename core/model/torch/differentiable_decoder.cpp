@@ -1,6 +1,7 @@
 #include "core/model/torch/differentiable_decoder.h"
 
 #include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 #include <cmath>
 #include <vector>
@@ -12,11 +13,34 @@
 namespace lpes::model::differentiable {
 namespace {
 
+/// x·Wᵀ + b that computes repeated rows once, and back every row for itself.
+class RepeatingProduct : public torch::autograd::Function<RepeatingProduct> {
+  public:
+    static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
+                              const at::Tensor& bias, std::int64_t distinct, const at::Tensor& originals) {
+        context->save_for_backward({weight});
+        at::Tensor all = at::empty({x.size(0), weight.size(0)}, x.options());
+        at::Tensor computed = all.narrow(0, 0, distinct), copies = all.narrow(0, distinct, x.size(0) - distinct);
+        const at::Tensor rows = x.narrow(0, 0, distinct);
+        if (bias.defined()) {
+            at::addmm_out(computed, bias, rows, weight.t());
+        } else {
+            at::mm_out(computed, rows, weight.t());
+        }
+        at::index_select_out(copies, computed, 0, originals);
+        return all;
+    }
+    static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                   const torch::autograd::variable_list& gradients) {
+        return {at::mm(gradients[0], context->get_saved_variables()[0]), {}, {}, {}, {}};
+    }
+};
+
 std::vector<at::Tensor> projectAll(const at::Tensor& input, const std::vector<Projection>& projections,
-                                   at::IntArrayRef sizes) {
-    if (projections.size() == 1) return project(input, projections[0]).split_with_sizes(sizes, 1);
+                                   at::IntArrayRef sizes, const RepeatedRows& rows) {
+    if (projections.size() == 1) return project(input, projections[0], rows).split_with_sizes(sizes, 1);
     std::vector<at::Tensor> outputs;
-    for (const Projection& projection : projections) outputs.push_back(project(input, projection));
+    for (const Projection& projection : projections) outputs.push_back(project(input, projection, rows));
     return outputs;
 }
 
@@ -26,8 +50,10 @@ at::Tensor activated(Activation activation, const at::Tensor& gate) {
 
 }  // namespace
 
-at::Tensor project(const at::Tensor& input, const Projection& projection) {
+at::Tensor project(const at::Tensor& input, const Projection& projection, const RepeatedRows& rows) {
     const at::Tensor weight = projection.dense();
+    if (rows.originals.defined())
+        return RepeatingProduct::apply(input, weight, projection.bias, rows.distinct, rows.originals);
     return projection.bias.defined() ? at::linear(input, weight, projection.bias) : at::linear(input, weight);
 }
 
@@ -58,13 +84,13 @@ at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
     return at::matmul(shares.to(v.scalar_type()), values);
 }
 
-at::Tensor layerOutput(const ModelConfig& config, const LayerWeights& layer, const at::Tensor& x,
-                       const Attend& attend) {
+at::Tensor layerOutput(const ModelConfig& config, const LayerWeights& layer, const at::Tensor& x, const Attend& attend,
+                       const RepeatedRows& rows) {
     const std::int64_t tokens = x.size(0), headDim = config.headDim, queryWidth = config.numHeads * headDim,
                        keyWidth = config.numKvHeads * headDim, inner = config.intermediateSize;
     const double eps = config.rmsNormEps;
-    const auto qkv =
-        projectAll(device_kernels::normed(x, layer.attentionNorm, eps), layer.qkv, {queryWidth, keyWidth, keyWidth});
+    const auto qkv = projectAll(device_kernels::normed(x, layer.attentionNorm, eps), layer.qkv,
+                                {queryWidth, keyWidth, keyWidth}, rows);
     at::Tensor queries = qkv[0].contiguous(), keys = qkv[1].contiguous();
     if (config.queryKeyNorm) {
         queries = device_kernels::normed(queries.view({tokens, -1, headDim}), layer.queryNorm, eps)
@@ -73,11 +99,12 @@ at::Tensor layerOutput(const ModelConfig& config, const LayerWeights& layer, con
     }
     const at::Tensor values = qkv[2].reshape({tokens, config.numKvHeads, headDim}).transpose(0, 1).unsqueeze(0);
     const at::Tensor attended = attend(queries, keys, values);
-    at::Tensor delta = project(attended.squeeze(0).transpose(0, 1).reshape({tokens, queryWidth}), layer.output);
+    at::Tensor delta = project(attended.squeeze(0).transpose(0, 1).reshape({tokens, queryWidth}), layer.output, rows);
     if (config.postNorms) delta = device_kernels::normed(delta, layer.postAttentionNorm, eps);
     const at::Tensor middle = x + delta;
-    const auto gateUp = projectAll(device_kernels::normed(middle, layer.mlpNorm, eps), layer.gateUp, {inner, inner});
-    delta = project(activated(config.activation, gateUp[0]) * gateUp[1], layer.down);
+    const auto gateUp =
+        projectAll(device_kernels::normed(middle, layer.mlpNorm, eps), layer.gateUp, {inner, inner}, rows);
+    delta = project(activated(config.activation, gateUp[0]) * gateUp[1], layer.down, rows);
     if (config.postNorms) delta = device_kernels::normed(delta, layer.postMlpNorm, eps);
     return middle + delta;
 }

@@ -15,8 +15,15 @@
 /// InferenceMode where a gradient is wanted.
 namespace lpes::model::differentiable {
 
+/// Rows of a pass of which the last repeat others: in every layer they have the values of those. Products compute the
+/// rows ahead of them alone and copy; on the way back every row has a gradient of its own.
+struct RepeatedRows {
+    std::int64_t distinct = 0;  ///< rows ahead of the repeated ones
+    at::Tensor originals;  ///< [T − distinct] rows among them, on the layer's device; undefined: none is repeated
+};
+
 /// x·Wᵀ + b: [T, in] → [T, out].
-[[nodiscard]] at::Tensor project(const at::Tensor& input, const Projection& projection);
+[[nodiscard]] at::Tensor project(const at::Tensor& input, const Projection& projection, const RepeatedRows& rows = {});
 
 /// Rows of the embedding [T, E] on the first layer's device.
 [[nodiscard]] at::Tensor embedded(const ModelConfig& config, const DecoderWeights& weights,
@@ -38,7 +45,7 @@ using Attend = std::function<at::Tensor(const at::Tensor& q, const at::Tensor& k
 
 /// Output of one layer for its input x [T, E], on the layer's device.
 [[nodiscard]] at::Tensor layerOutput(const ModelConfig& config, const LayerWeights& layer, const at::Tensor& x,
-                                     const Attend& attend);
+                                     const Attend& attend, const RepeatedRows& rows = {});
 
 /// Logits of hidden rows [R, E] under a head → [R, V] float32.
 [[nodiscard]] at::Tensor logits(const ModelConfig& config, const at::Tensor& finalNorm, const Projection& head,

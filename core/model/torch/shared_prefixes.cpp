@@ -64,4 +64,30 @@ std::int64_t SharedPrefixes::row(std::size_t sequence, std::size_t position) con
     return place.begin + static_cast<std::int64_t>(position - place.known);
 }
 
+std::vector<int> lengthVariants(const PositionMethod& method, const rope::MethodModel& model, std::size_t length) {
+    const auto variant = [&](bool sliding) {
+        return rope::lengthVariant(rope::methodRope(method, model, sliding), static_cast<int>(length));
+    };
+    std::vector<int> variants{variant(false)};
+    if (model.slidingRope) variants.push_back(variant(true));
+    return variants;
+}
+
+SharedPrefixes sharedPrefixes(std::span<const std::vector<text::TokenId>> sequences, const PositionMethod& method,
+                              const rope::MethodModel& model, bool share) {
+    if (!share || !sharesPrefixes(method)) return SharedPrefixes::none(sequences);
+    std::vector<std::vector<int>> kinds;
+    for (const auto& sequence : sequences) kinds.push_back(lengthVariants(method, model, sequence.size()));
+    return SharedPrefixes::find(sequences, kinds);
+}
+
+std::vector<std::vector<text::TokenId>> scoredSequences(std::span<const ScoredPrompt> batch) {
+    std::vector<std::vector<text::TokenId>> sequences;
+    for (const ScoredPrompt& item : batch) {
+        std::vector<text::TokenId>& ids = sequences.emplace_back(item.prompt);
+        ids.insert(ids.end(), item.answer.begin(), item.answer.end() - 1);
+    }
+    return sequences;
+}
+
 }  // namespace lpes::model

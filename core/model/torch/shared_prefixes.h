@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "core/text/tokenizer.h"
+#include "core/model/session_values.h"
 
 namespace lpes::model {
 
@@ -67,5 +67,16 @@ class SharedPrefixes {
     std::vector<Place> m_places;  ///< [sequences]
     std::int64_t m_rows = 0;
 };
+
+/// By which frequencies each kind of layer rotates a sequence of that length (rope::lengthVariant).
+[[nodiscard]] std::vector<int> lengthVariants(const PositionMethod& method, const rope::MethodModel& model,
+                                              std::size_t length);
+
+/// What sequences of one pass share where the method allows it; nothing unless they shall.
+[[nodiscard]] SharedPrefixes sharedPrefixes(std::span<const std::vector<text::TokenId>> sequences,
+                                            const PositionMethod& method, const rope::MethodModel& model, bool share);
+
+/// What a pass reads of prompts that it scores: the last answer id is predicted, not read.
+[[nodiscard]] std::vector<std::vector<text::TokenId>> scoredSequences(std::span<const ScoredPrompt> batch);
 
 }  // namespace lpes::model

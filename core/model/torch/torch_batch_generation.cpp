@@ -92,7 +92,7 @@ Result<void> TorchSession::readPrompts(std::vector<CachedSequence>& sequences, K
                                        const PositionMethod& method, bool share, const ReadSequences& read) {
     std::vector<std::vector<TokenId>> ids;
     for (const CachedSequence& sequence : sequences) ids.push_back(sequence.ids);
-    const SharedPrefixes shared = sharedPrefixes(ids, method, share);
+    const SharedPrefixes shared = sharedPrefixes(ids, method, m_methodModel, share);
     for (const SharedPrefixes::Beginning& known : shared.beginnings()) {
         CachedSequence& sequence = sequences[known.sequence];
         if (std::ssize(sequence.ids) == contextLength(method)) continue;
@@ -100,7 +100,7 @@ Result<void> TorchSession::readPrompts(std::vector<CachedSequence>& sequences, K
         const std::size_t taken = std::min(known.tokens, sequence.ids.size() - 1);
         if (taken > 0 && sequences[known.ahead].cached > 0) {
             cache.copyBeginning(sequences[known.ahead].slot, sequence.slot, static_cast<int>(taken));
-            sequence.variants = lengthVariants(method, sequence.ids.size());
+            sequence.variants = lengthVariants(method, m_methodModel, sequence.ids.size());
             sequence.cached = static_cast<int>(taken);
         }
         prepareToRead(sequence, method);

@@ -79,17 +79,9 @@ Result<void> TorchSession::rewind(int tokens) {
     m_sequence.ids.resize(kept);
     m_sequence.promptTokens = 0;
     m_sequence.cached = std::min(m_sequence.cached, tokens);
-    if (!sharesPrefixes(m_method) || lengthVariants(m_method, kept) != m_sequence.variants) m_sequence.cached = 0;
+    if (!sharesPrefixes(m_method) || lengthVariants(m_method, m_methodModel, kept) != m_sequence.variants)
+        m_sequence.cached = 0;
     return {};
-}
-
-std::vector<int> TorchSession::lengthVariants(const PositionMethod& method, std::size_t length) const {
-    const auto variant = [&](bool sliding) {
-        return rope::lengthVariant(rope::methodRope(method, m_methodModel, sliding), static_cast<int>(length));
-    };
-    std::vector<int> variants{variant(false)};
-    if (config().slidingRope) variants.push_back(variant(true));
-    return variants;
 }
 
 void TorchSession::prepareToRead(CachedSequence& sequence, const PositionMethod& method) const {
@@ -97,7 +89,7 @@ void TorchSession::prepareToRead(CachedSequence& sequence, const PositionMethod&
     // A longer sequence may be rotated by other frequencies (LongRoPE's long list, dynamic NTK's growing base): then
     // the cached keys are no longer those of this sequence, and all of it is read again. So a text has the same logits
     // whether it was read at once or generated.
-    std::vector<int> variants = lengthVariants(method, sequence.ids.size());
+    std::vector<int> variants = lengthVariants(method, m_methodModel, sequence.ids.size());
     if (variants != sequence.variants) sequence.cached = 0;
     sequence.variants = std::move(variants);
     if (sequence.cached == 0) sequence.ratios.byLayer.clear();

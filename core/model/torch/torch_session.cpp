@@ -103,14 +103,6 @@ at::Tensor TorchSession::runPaths(const PathRequest& request, const PositionMeth
     return parts.size() == 1 ? parts.front() : at::cat(parts);
 }
 
-SharedPrefixes TorchSession::sharedPrefixes(std::span<const std::vector<TokenId>> sequences,
-                                            const PositionMethod& method, bool share) const {
-    if (!share || !sharesPrefixes(method)) return SharedPrefixes::none(sequences);
-    std::vector<std::vector<int>> kinds;
-    for (const auto& sequence : sequences) kinds.push_back(lengthVariants(method, sequence.size()));
-    return SharedPrefixes::find(sequences, kinds);
-}
-
 at::Tensor TorchSession::combinedRows(const at::Tensor& hidden, const PositionMethod& method) const {
     if (!method.buckets) return m_decoder.logitsOnDevice(hidden[0]);
     std::vector<at::Tensor> paths;
@@ -123,15 +115,12 @@ Result<std::vector<AnswerScore>> TorchSession::scoreAnswers(std::span<const Scor
                                                             const PositionMethod& method, std::stop_token stop,
                                                             const ScoreOptions& options) {
     if (batch.empty()) return fail(ErrorCode::Usage, "there are no prompts to score; give at least one");
-    // The last answer id is predicted, not read.
-    std::vector<std::vector<TokenId>> sequences;
     for (const ScoredPrompt& item : batch) {
         if (auto r = checkScoredPrompt(item, config(), contextLength(method)); !r) return fail(r.error());
-        std::vector<TokenId>& ids = sequences.emplace_back(item.prompt);
-        ids.insert(ids.end(), item.answer.begin(), item.answer.end() - 1);
     }
     if (auto r = rope::checkMethod(method, m_methodModel); !r) return fail(r.error());
-    const SharedPrefixes shared = sharedPrefixes(sequences, method, options.sharePrefixes);
+    const std::vector<std::vector<TokenId>> sequences = scoredSequences(batch);
+    const SharedPrefixes shared = sharedPrefixes(sequences, method, m_methodModel, options.sharePrefixes);
     // A key and its value take less than half of what a token takes.
     const std::int64_t copied = shared.keys() - shared.rows();
     const auto tokens = static_cast<std::size_t>(shared.rows() + (copied + 1) / 2);
@@ -360,7 +349,8 @@ Result<void> TorchSession::checkProbedPrompt(const ProbedPrompt& item, const Pos
 }
 
 Result<std::vector<ScaleGradient>> TorchSession::scaleGradients(std::span<const ScoredPrompt> batch,
-                                                                const PositionMethod& method, std::stop_token stop) {
+                                                                const PositionMethod& method, std::stop_token stop,
+                                                                const GradientOptions& options) {
     if (batch.empty()) return fail(ErrorCode::Usage, "there are no prompts to differentiate; give at least one");
     std::size_t tokens = 0;
     for (const ScoredPrompt& item : batch) {
@@ -375,7 +365,9 @@ Result<std::vector<ScaleGradient>> TorchSession::scaleGradients(std::span<const 
     return guarded("differentiating the scales", [&]() -> Result<std::vector<ScaleGradient>> {
         at::set_num_threads(m_threads);
         const c10::InferenceMode off(false);
-        return differentiateScales(config(), m_model->weights, batch, method, stop);
+        const std::vector<std::vector<TokenId>> sequences = scoredSequences(batch);
+        const SharedPrefixes shared = sharedPrefixes(sequences, method, m_methodModel, options.sharePrefixes);
+        return differentiateScales(config(), m_model->weights, batch, shared, method, stop);
     });
 }
 

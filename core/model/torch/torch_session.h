@@ -44,7 +44,7 @@ class TorchSession final : public ModelSession {
     Result<std::vector<PromptProbe>> probePrompts(std::span<const ProbedPrompt> batch, const PositionMethod& method,
                                                   std::stop_token stop) override;
     Result<std::vector<ScaleGradient>> scaleGradients(std::span<const ScoredPrompt> batch, const PositionMethod& method,
-                                                      std::stop_token stop) override;
+                                                      std::stop_token stop, const GradientOptions& options) override;
 
     Result<void> setMethod(const PositionMethod& method) override;
     const PositionMethod& currentMethod() const override { return m_method; }
@@ -102,13 +102,8 @@ class TorchSession final : public ModelSession {
         int promptTokens = 0;            ///< 0: all that the next reading brings
         ChosenRatios ratios = {};        ///< under Ms-PoE
     };
-    /// By which frequencies each kind of layer rotates a sequence of that length (rope::lengthVariant).
-    [[nodiscard]] std::vector<int> lengthVariants(const PositionMethod& method, std::size_t length) const;
     /// Forgets what is cached of a sequence when it has grown to other frequencies.
     void prepareToRead(CachedSequence& sequence, const PositionMethod& method) const;
-    /// What sequences of one pass share where the method allows it; nothing unless they shall.
-    [[nodiscard]] SharedPrefixes sharedPrefixes(std::span<const std::vector<TokenId>> sequences,
-                                                const PositionMethod& method, bool share) const;
     using ReadSequences = std::function<Result<void>(std::span<CachedSequence* const> sequences)>;
     /// Calls `read` for one prepared sequence after the other, with what it shares with another in its slot already.
     [[nodiscard]] Result<void> readPrompts(std::vector<CachedSequence>& sequences, KvCache& cache,

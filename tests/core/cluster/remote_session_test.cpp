@@ -21,6 +21,7 @@ using cluster::Channel;
 using cluster::RemoteSession;
 using model::AnswerScore;
 using model::GeneratedAnswer;
+using model::GradientOptions;
 using model::PositionMethod;
 using model::ScaleGradient;
 using model::ScoredPrompt;
@@ -66,11 +67,12 @@ class EchoSession final : public model::AnswerSession {
         return answers;
     }
     Result<std::vector<ScaleGradient>> scaleGradients(std::span<const ScoredPrompt> batch, const PositionMethod& method,
-                                                      std::stop_token) override {
+                                                      std::stop_token, const GradientOptions& options) override {
         if (method.scales.empty()) return fail(ErrorCode::Usage, "no scales");
         std::vector<ScaleGradient> gradients;
         for (const ScoredPrompt& one : batch)
             gradients.push_back({one.prompt.front() / 7.0, {method.scales.front(), one.answer.front() / -3.0, -0.0}});
+        if (options.sharePrefixes) gradients.pop_back();
         return gradients;
     }
     void awaitWaiting() {
@@ -140,16 +142,19 @@ TEST_F(RemoteSessions, AnswersAreGeneratedWithTheOptions) {
 
 TEST_F(RemoteSessions, SlopesKeepEveryBit) {
     const std::vector<ScoredPrompt> batch{{{5, 6}, {1}}, {{3}, {2, 4}}};
-    const auto gradients = session->scaleGradients(batch, named("lpes"), {});
+    const auto gradients = session->scaleGradients(batch, named("lpes"), {}, {});
     ASSERT_TRUE(gradients) << gradients.error().text();
-    const auto local = echo.scaleGradients(batch, named("lpes"), {});
+    const auto local = echo.scaleGradients(batch, named("lpes"), {}, {});
     ASSERT_EQ(gradients->size(), 2u);
     for (std::size_t i = 0; i < 2; ++i) {
         EXPECT_EQ((*gradients)[i].meanNll, (*local)[i].meanNll);
         EXPECT_EQ((*gradients)[i].gradient, (*local)[i].gradient);
         EXPECT_TRUE(std::signbit((*gradients)[i].gradient[2])) << "a zero keeps its sign";
     }
-    const auto refused = session->scaleGradients(batch, {}, {});
+    const auto sharing = session->scaleGradients(batch, named("lpes"), {}, {true});
+    ASSERT_TRUE(sharing) << sharing.error().text();
+    EXPECT_EQ(sharing->size(), 1u);
+    const auto refused = session->scaleGradients(batch, {}, {}, {});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::Usage);
 }

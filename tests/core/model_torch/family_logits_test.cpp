@@ -263,6 +263,26 @@ TEST_P(FamilyLogits, GradientsOfTheScalesAreThoseOfTheScoredAnswer) {
     }
 }
 
+TEST_P(FamilyLogits, GradientsOfPromptsThatBeginAlikeAreEachItsOwn) {
+    const auto session = load(ComputeType::Float32)->newSession(2);
+    auto prompt = ids();
+    prompt.resize(60);
+    std::vector<ScoredPrompt> batch{{prompt, {5, 17}}, {prompt, {9}}};
+    prompt.resize(40);
+    prompt.insert(prompt.end(), {21, 8, 30});
+    batch.push_back({prompt, {17}});
+    const auto shared = session->scaleGradients(batch, scales(), {}, {.sharePrefixes = true});
+    const auto apart = session->scaleGradients(batch, scales());
+    ASSERT_TRUE(shared.has_value() && apart.has_value()) << shared.error().text();
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+        EXPECT_NEAR((*shared)[i].meanNll, (*apart)[i].meanNll, 1e-4);
+        for (std::size_t layer = 0; layer < scales().size(); ++layer) {
+            const double own = (*apart)[i].gradient[layer];
+            EXPECT_NEAR((*shared)[i].gradient[layer], own, 0.01 * std::abs(own) + 1e-3) << i << ", " << layer;
+        }
+    }
+}
+
 TEST_P(FamilyLogits, ProfilesAreReadBackAsApplied) {
     const auto model = load(ComputeType::BFloat16);
     const auto session = model->newSession(1);

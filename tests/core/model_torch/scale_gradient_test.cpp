@@ -98,6 +98,64 @@ TEST(ScaleGradient, KeepsThePromptsOfAPassApart) {
     }
 }
 
+/// Prompts that begin alike: one reads no more than the beginning of others, some part from them at several places, and
+/// two have nothing in common with the rest.
+std::vector<ScoredPrompt> branching() {
+    const ScoredPrompt trunk = randomPrompt(40, 3, 1), bough = randomPrompt(25, 2, 2);
+    std::vector<ScoredPrompt> batch{bough, trunk, trunk, trunk, randomPrompt(30, 4, 3)};
+    batch[2].answer = {5};
+    batch[3].prompt.resize(33);
+    batch[3].prompt.insert(batch[3].prompt.end(), bough.prompt.begin(), bough.prompt.end());
+    batch.push_back(batch[3]);
+    batch.back().prompt.resize(21);
+    return batch;
+}
+
+void expectEachItsOwn(ModelSession& session, const PositionMethod& method) {
+    const std::vector<ScoredPrompt> batch = branching();
+    const auto shared = session.scaleGradients(batch, method, {}, {.sharePrefixes = true});
+    ASSERT_TRUE(shared.has_value()) << shared.error().text();
+    ASSERT_EQ(shared->size(), batch.size());
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+        const auto alone = session.scaleGradients(std::span(&batch[i], 1), method);
+        ASSERT_TRUE(alone.has_value());
+        EXPECT_NEAR((*shared)[i].meanNll, alone->front().meanNll, 1e-5);
+        const std::vector<double>& own = alone->front().gradient;
+        ASSERT_EQ((*shared)[i].gradient.size(), own.size());
+        for (std::size_t place = 0; place < own.size(); ++place)
+            EXPECT_NEAR((*shared)[i].gradient[place], own[place], 1e-4 + 1e-3 * std::abs(own[place]))
+                << i << ", " << place;
+    }
+}
+
+TEST(ScaleGradient, OfASharedBeginningBelongsToEachPrompt) {
+    test::TinyModelSpec qwen;
+    qwen.architecture = Architecture::Qwen2;
+    for (const auto& spec : {test::TinyModelSpec(), qwen}) {
+        const auto model = loadTiny(spec);
+        const ModelConfig& config = model->config();
+        const auto session = model->newSession(1);
+        const auto layers = static_cast<std::size_t>(config.numLayers);
+        expectEachItsOwn(*session, PositionMethod(LayerScales(layers, 1.3)));
+        PositionMethod perHead, perFrequency;
+        perHead.headScales.assign(layers, LayerScales(static_cast<std::size_t>(config.numKvHeads), 1.2));
+        perFrequency.divisors.assign(layers, LayerScales(static_cast<std::size_t>(config.headDim) / 2, 0.8));
+        expectEachItsOwn(*session, perHead);
+        expectEachItsOwn(*session, perFrequency);
+    }
+}
+
+TEST(ScaleGradient, KeepsEveryBitWhereNothingIsShared) {
+    const auto session = loadTiny()->newSession(1);
+    const ScoredPrompt prompt = randomPrompt(30, 4, 1);
+    const auto asked =
+        session->scaleGradients(std::span(&prompt, 1), LayerScales{1.2, 0.9}, {}, {.sharePrefixes = true});
+    const auto alone = session->scaleGradients(std::span(&prompt, 1), LayerScales{1.2, 0.9});
+    ASSERT_TRUE(asked.has_value() && alone.has_value());
+    EXPECT_EQ(asked->front().meanNll, alone->front().meanNll);
+    EXPECT_EQ(asked->front().gradient, alone->front().gradient);
+}
+
 TEST(ScaleGradient, WorksInBFloat16AndAfterScoringInTheSameThread) {
     const auto model = loadTiny({}, ComputeType::BFloat16);
     const auto wide = loadTiny();

@@ -187,12 +187,14 @@ class NotingSession final : public model::AnswerSession {
         return m_session.generateAnswers(prompts, method, options, std::move(stop));
     }
     Result<std::vector<model::ScaleGradient>> scaleGradients(std::span<const model::ScoredPrompt> batch,
-                                                             const model::PositionMethod& method,
-                                                             std::stop_token stop) override {
+                                                             const model::PositionMethod& method, std::stop_token stop,
+                                                             const model::GradientOptions& options) override {
         passes.push_back(batch.size());
-        return m_session.scaleGradients(batch, method, std::move(stop));
+        shared.push_back(options.sharePrefixes);
+        return m_session.scaleGradients(batch, method, std::move(stop), options);
     }
     std::vector<std::size_t> passes;
+    std::vector<bool> shared;
 
   private:
     model::LocalSession m_session;
@@ -214,6 +216,7 @@ TEST(ItemSlopes, AreMeasuredWithoutOtherItemsInThePass) {
          {std::pair(4, std::vector<std::size_t>{3, 3}), std::pair(2, std::vector<std::size_t>{2, 1, 2, 1})}) {
         SCOPED_TRACE(size);
         settings.compute.batchSize = size;
+        settings.compute.sharePrefixes = size > 3;
         const auto prepared = take(studies::prepareSearch(settings, std::nullopt, observer, {}));
         const auto items = studies::entriesByItem(prepared.searchPlan);
         std::vector<std::size_t> entries = items[0];
@@ -226,6 +229,7 @@ TEST(ItemSlopes, AreMeasuredWithoutOtherItemsInThePass) {
             prepared.searchPlan, settings.search.groups, scales, *store, variant, "search"};
         const auto rows = take(studies::measureItemSlopes(subject, entries, noting, unwatched, {}));
         EXPECT_EQ(noting.passes, passes);
+        EXPECT_EQ(noting.shared, std::vector<bool>(passes.size(), prepared.searchPlan.pass().sharePrefixes));
         EXPECT_EQ(rows.size(), entries.size());
         const auto again = take(studies::measureItemSlopes(subject, items[2], noting, unwatched, {}));
         EXPECT_EQ(noting.passes, passes) << "what is stored is not measured again";

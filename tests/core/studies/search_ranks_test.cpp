@@ -135,8 +135,8 @@ TEST(SearchRanks, ARemoteSessionsSlopesAreTheLocalOnesBitForBit) {
         for (int i = 0; i < loaded.config().numLayers * groups.count(); ++i)
             scales.push_back(1.0 + 0.1 * (i + 1) / 3.0);
         const rope::PositionMethod method = studies::lpesMethod(groups, scales);
-        const auto here = take(model::LocalSession(*near).scaleGradients(batch, method, {}));
-        const auto there = take(remote.scaleGradients(batch, method, {}));
+        const auto here = take(model::LocalSession(*near).scaleGradients(batch, method, {}, {}));
+        const auto there = take(remote.scaleGradients(batch, method, {}, {}));
         ASSERT_EQ(there.size(), here.size());
         for (std::size_t i = 0; i < here.size(); ++i) {
             EXPECT_EQ(there[i].meanNll, here[i].meanNll);

@@ -31,7 +31,8 @@ class NoSession final : public model::AnswerSession {
         return {};
     }
     Result<std::vector<model::ScaleGradient>> scaleGradients(std::span<const model::ScoredPrompt>,
-                                                             const model::PositionMethod&, std::stop_token) override {
+                                                             const model::PositionMethod&, std::stop_token,
+                                                             const model::GradientOptions&) override {
         return {};
     }
 };
