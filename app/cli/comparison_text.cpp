@@ -42,9 +42,8 @@ std::string accuracyTable(const json& methods) {
         std::vector<std::string> row{method.at("method")};
         for (const json& position : method.at("positions"))
             row.push_back(formatEstimate(position.at("accuracy"), position.at("ci_low"), position.at("ci_high"), 2));
-        const json& interval = method.at("mean_accuracy_interval");
-        row.push_back(formatEstimate(method.at("mean_accuracy"), interval.at("low"), interval.at("high"), 2));
-        row.push_back(formatNumber(method.at("gap"), 2));
+        row.push_back(formatEstimate(method.at("mean_accuracy"), method.at("mean_accuracy_interval"), 2));
+        row.push_back(formatEstimate(method.at("gap"), method.value("gap_interval", json()), 2));
         table.add(row);
     }
     return table.text(kTableColumns);
@@ -71,10 +70,12 @@ std::string testFootnote(const json& methods) {
 
 /// Paired tests against the first method.
 std::string testTable(const json& methods) {
-    Table table(
-        {"against the first", "answer NLL", "NLL difference [95 %]", "p", "score difference [95 %]", "p", "McNemar p"});
+    Table table({"against the first", "answer NLL [95 %]", "NLL difference [95 %]", "p", "score difference [95 %]", "p",
+                 "McNemar p"});
     for (const json& method : methods) {
-        std::vector<std::string> row{method.at("method"), formatNumber(method.at("mean_answer_nll"), 3)};
+        std::vector<std::string> row{
+            method.at("method"),
+            formatEstimate(method.at("mean_answer_nll"), method.value("mean_answer_nll_interval", json()), 3)};
         if (method.contains("nll_difference")) {
             const json &nll = method.at("nll_difference"), &score = method.at("score_difference");
             row.push_back(formatEstimate(nll.at("mean"), nll.at("low"), nll.at("high"), 3));

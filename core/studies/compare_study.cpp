@@ -182,11 +182,6 @@ Result<json> methodJson(const Comparison& work, const Contender& one, const anal
     const rope::MethodCost cost = rope::methodCost(one.method);
     json out{{"method", one.text},
              {"method_hash", hashJson(hashes, one.text)},
-             {"positions", positionsJson(accuracy)},
-             {"mean_accuracy", meanJson(accuracy.meanAccuracy, accuracy.items)},
-             {"mean_accuracy_interval", meanAccuracyIntervalJson(accuracy, one.outcomes, seed, work.plan.graded())},
-             {"gap", meanJson(accuracy.gap, accuracy.items)},
-             {"items", accuracy.items},
              {"seconds", seconds},
              {"tokens_per_second", seconds > 0.0 ? json(static_cast<double>(one.tokens) / seconds) : json(nullptr)},
              {"peak_bytes", one.peakBytes ? json(*one.peakBytes) : json(nullptr)},
@@ -196,19 +191,13 @@ Result<json> methodJson(const Comparison& work, const Contender& one, const anal
              {"p_value_vs_first", nullptr},
              {"p_holm", nullptr},
              {"latency_vs_first", nullptr}};
-    double nll = 0.0;
-    out["bias"] = biasJson(work.bench.task, one.outcomes);
-    out["groups"] = groupsJson(work.bench.task, one.outcomes, work.plan.graded());
-    out["lengths"] = lengthsJson(one.outcomes, work.plan.graded());
+    out.update(outcomesJson(work.bench.task, accuracy, one.outcomes, seed, work.plan.graded()));
     out["agreement"] = agreementJson(one.outcomes);
     auto searchedOn = overlapJson(one.spec, work.bench.task, one.outcomes);
     if (!searchedOn) return fail(searchedOn.error());
     out["searched_on"] = std::move(*searchedOn);
     out["provenance"] = provenanceJson(one.spec);
     if (one.method.bucketSearch) out["bases_search"] = bucketSearchJson(one.method);
-    for (const analysis::PositionResult& position : accuracy.positions)
-        nll += position.answerNll / static_cast<double>(accuracy.positions.size());
-    out["mean_answer_nll"] = meanJson(nll, accuracy.items);
     out["guardrail"] = nullptr;
     if (compared == nullptr) return out;
     if (first.shortContexts && one.shortContexts)

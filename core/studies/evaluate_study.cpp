@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kSplit = "eval";
-constexpr std::uint64_t kIntervalSeed = 1;  // an evaluation draws nothing that could have a seed of its own
+constexpr std::uint64_t kSeed = 1;  // of intervals: an evaluation draws nothing that could have a seed of its own
 
 Result<void> checkSettings(const EvalSettings& settings) {
     if (settings.compute.workers != 1) {
@@ -116,18 +116,9 @@ class Evaluation {
             {"data", task.info().name},
             {"template_hash", task.info().templateHash},
             {"score", m_work.score.text},
-            {"items", m_accuracy.items},
             {"items_planned", m_work.plan.itemsRun()},
             {"skipped_too_long", m_accuracy.skippedTooLong},
-            {"positions", positionsJson(m_accuracy)},
-            {"mean_accuracy", meanJson(m_accuracy.meanAccuracy, m_accuracy.items)},
-            {"mean_accuracy_interval",
-             meanAccuracyIntervalJson(m_accuracy, outcomes, kIntervalSeed, m_work.plan.graded())},
-            {"gap", meanJson(m_accuracy.gap, m_accuracy.items)},
             {"fitness", nullptr},
-            {"bias", biasJson(task, outcomes)},
-            {"groups", groupsJson(task, outcomes, m_work.plan.graded())},
-            {"lengths", lengthsJson(outcomes, m_work.plan.graded())},
             {"agreement", agreementJson(outcomes)},
             {"noise", noiseJson(m_repeats, task.labels)},
             {"notes", notesJson(m_work.plan)},
@@ -137,6 +128,7 @@ class Evaluation {
             {"seconds", seconds},
             {"prompts_per_second", seconds > 0 ? static_cast<double>(m_progress.promptsComputed()) / seconds : 0.0},
             {"settings", settingsJson}};
+        outcome.result.update(outcomesJson(task, m_accuracy, outcomes, kSeed, m_work.plan.graded()));
         if (m_work.method.bucketSearch) outcome.result["bases_search"] = bucketSearchJson(m_work.method);
         if (m_accuracy.items > 0) addFitness(outcome.result);
         return outcome;

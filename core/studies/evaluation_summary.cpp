@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/analysis/position_bias.h"
+#include "core/analysis/scoring_agreement.h"
 #include "core/exporters/profile.h"
 #include "core/studies/json_rows.h"
 #include "core/studies/report_html.h"
@@ -17,6 +18,9 @@ namespace lpes::studies {
 namespace {
 
 using nlohmann::json;
+
+constexpr std::uint64_t kIntervalSeed =
+    1;  // of what draws the same whatever the run, so that a report can be made again
 
 /// Scores of each item, in order of the ids, as their mean; empty where no item has several.
 std::vector<double> meansOfItems(std::span<const analysis::ItemOutcome> outcomes) {
@@ -47,11 +51,24 @@ json rowOf(std::vector<analysis::ItemOutcome> outcomes, bool graded) {
     const analysis::PositionResult& row = accuracy.positions.front();
     json all{{"n", row.n}, {"accuracy", row.accuracy}, {"ci_low", row.ciLow}, {"ci_high", row.ciHigh}};
     if (!items.empty()) {
-        const analysis::Interval interval = analysis::boundedMeanInterval(items, 1);
+        const analysis::Interval interval = analysis::boundedMeanInterval(items, kIntervalSeed);
         all["ci_low"] = interval.low;
         all["ci_high"] = interval.high;
     }
     return all;
+}
+
+json biasJson(const analysis::PositionBias& bias) {
+    return {{"psi", optionalJson(bias.sensitivityIndex)},
+            {"psi_interval", intervalJson(bias.sensitivityInterval)},
+            {"u_shape", optionalJson(bias.uShape)},
+            {"u_shape_interval", intervalJson(bias.uShapeInterval)},
+            {"curvature", optionalJson(bias.curvature)},
+            {"curvature_interval", intervalJson(bias.curvatureInterval)},
+            {"p_value", optionalJson(bias.pValue)},
+            {"test", bias.test},
+            {"found", bias.found},
+            {"verdict", bias.verdict}};
 }
 
 /// What a profile was searched and selected on.
@@ -153,41 +170,48 @@ json lengthsJson(std::span<const analysis::ItemOutcome> outcomes, bool graded) {
 }
 
 json agreementJson(std::span<const analysis::ItemOutcome> outcomes) {
-    double n = 0.0, equal = 0.0, strict = 0.0, right = 0.0, score = 0.0;
+    std::vector<analysis::ScoredTwice> prompts;
+    double strict = 0.0, score = 0.0;
     std::int64_t empty = 0;
     bool graded = false;
     for (const analysis::ItemOutcome& outcome : outcomes) {
         if (outcome.skippedTooLong || !outcome.strict || !outcome.generatedScore) continue;
-        const bool generated = *outcome.generatedScore >= 1.0;
         graded = graded || (*outcome.generatedScore != 0.0 && *outcome.generatedScore != 1.0);
         empty += outcome.generated.find_first_not_of(" \t\r\n") == std::string::npos ? 1 : 0;
-        n += 1.0;
-        equal += *outcome.strict == generated ? 1.0 : 0.0;
         strict += *outcome.strict ? 1.0 : 0.0;
-        right += generated ? 1.0 : 0.0;
         score += *outcome.generatedScore;
+        prompts.push_back({outcome.itemId, *outcome.strict, *outcome.generatedScore >= 1.0});
     }
-    if (n == 0.0) return nullptr;
-    // Cohen (1960): agreement beyond what two independent raters with these rates would show.
-    const double chance = (strict * right + (n - strict) * (n - right)) / (n * n);
-    return {{"n", static_cast<std::int64_t>(n)},
-            {"equal", graded ? json(nullptr) : json(equal / n)},
+    if (prompts.empty()) return nullptr;
+    const double n = static_cast<double>(prompts.size());
+    const auto agreement = graded ? analysis::ScoringAgreement{} : analysis::scoringAgreement(prompts, kIntervalSeed);
+    return {{"n", prompts.size()},
+            {"equal", graded ? json() : json(agreement.equal)},
+            {"equal_interval", graded ? json() : intervalJson(agreement.equalInterval)},
             {"empty_answers", empty},
-            {"kappa", !graded && chance < 1.0 ? json((equal / n - chance) / (1.0 - chance)) : json(nullptr)},
+            {"kappa", optionalJson(agreement.kappa)},
+            {"kappa_interval", graded ? json() : intervalJson(agreement.kappaInterval)},
             {"teacher_forced", strict / n},
             {"generated", score / n}};
 }
 
-json biasJson(const PreparedTask& task, std::span<const analysis::ItemOutcome> outcomes) {
-    if (task.labels.size() < 2) return nullptr;
-    const analysis::PositionBias bias = analysis::positionBias(outcomes, task.labels, task.relativePositions());
-    return {{"psi", optionalJson(bias.sensitivityIndex)},
-            {"u_shape", optionalJson(bias.uShape)},
-            {"curvature", optionalJson(bias.curvature)},
-            {"p_value", optionalJson(bias.pValue)},
-            {"test", bias.test},
-            {"found", bias.found},
-            {"verdict", bias.verdict}};
+json outcomesJson(const PreparedTask& task, const analysis::AccuracyByPosition& accuracy,
+                  std::span<const analysis::ItemOutcome> outcomes, std::uint64_t seed, bool graded) {
+    const auto bias = analysis::positionBias(outcomes, task.labels, task.relativePositions(), seed);
+    const auto nll = analysis::nllIntervals(outcomes, static_cast<int>(task.labels.size()), seed);
+    std::vector<double> nllByPosition;
+    for (const analysis::PositionResult& position : accuracy.positions) nllByPosition.push_back(position.answerNll);
+    return {{"items", accuracy.items},
+            {"positions", positionsJson(accuracy, nll.byPosition)},
+            {"mean_accuracy", meanJson(accuracy.meanAccuracy, accuracy.items)},
+            {"mean_accuracy_interval", meanAccuracyIntervalJson(accuracy, outcomes, seed, graded)},
+            {"gap", meanJson(accuracy.gap, accuracy.items)},
+            {"gap_interval", intervalJson(bias.gapInterval)},
+            {"mean_answer_nll", meanJson(analysis::mean(nllByPosition), accuracy.items)},
+            {"mean_answer_nll_interval", intervalJson(nll.mean)},
+            {"bias", task.labels.size() < 2 ? json() : biasJson(bias)},
+            {"groups", groupsJson(task, outcomes, graded)},
+            {"lengths", lengthsJson(outcomes, graded)}};
 }
 
 json noiseJson(std::span<const std::vector<analysis::ItemOutcome>> repeats, std::span<const std::string> labels) {

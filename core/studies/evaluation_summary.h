@@ -25,15 +25,22 @@ namespace lpes::studies {
 /// exclusive, in powers of two from 512.
 [[nodiscard]] nlohmann::json lengthsJson(std::span<const analysis::ItemOutcome> outcomes, bool graded);
 
-/// {"n", "equal", "kappa", "teacher_forced", "generated"} over the prompts that were scored both ways: how often the
-/// strict score and the benchmark's rule on the generated text (right: 1, wrong: below) say the same, Cohen's kappa
-/// (null where one of them never differs), both means, and how many answers were empty. A graded rule has no agreement:
-/// equal and kappa are null then. Null where no prompt was.
+/// {"n", "equal", "equal_interval", "kappa", "kappa_interval", "empty_answers", "teacher_forced", "generated"} over the
+/// prompts that were scored both ways: how often the strict score and the benchmark's rule on the generated text
+/// (right: 1, wrong: below) say the same, Cohen's kappa (null where one of them never differs), both with {"low",
+/// "high"} (analysis::ScoringAgreement), how many answers were empty, and both means. A graded rule has no agreement:
+/// equal, kappa and their intervals are null then. Null where no prompt was.
 [[nodiscard]] nlohmann::json agreementJson(std::span<const analysis::ItemOutcome> outcomes);
 
-/// {"psi", "u_shape", "curvature", "p_value", "test", "found", "verdict"} (analysis::PositionBias; null where an index
-/// is not defined); null where the evidence has one position only.
-[[nodiscard]] nlohmann::json biasJson(const PreparedTask& task, std::span<const analysis::ItemOutcome> outcomes);
+/// What evaluations, comparisons and searches say of a method's outcomes, which `accuracy` sums up: "items",
+/// "positions" (positionsJson), "mean_accuracy", "gap" and "mean_answer_nll", each with its "…_interval" {"low",
+/// "high"} over items (analysis: meanAccuracyInterval, PositionBias, NllIntervals), groupsJson, lengthsJson, and
+/// "bias": {"psi", "psi_interval", "u_shape", "u_shape_interval", "curvature", "curvature_interval", "p_value", "test",
+/// "found", "verdict"} (analysis::PositionBias; null where an index is not defined), null where the evidence has one
+/// position only. `seed`: of the resamples.
+[[nodiscard]] nlohmann::json outcomesJson(const PreparedTask& task, const analysis::AccuracyByPosition& accuracy,
+                                          std::span<const analysis::ItemOutcome> outcomes, std::uint64_t seed,
+                                          bool graded);
 
 /// {"repeats", "flips", "accuracy_sd":[…by position], "answer_nll_sd":[…], "largest_nll_difference"}: evaluations of
 /// the same items in other batch compositions, whose results would be equal without rounding. Null for one evaluation.
