@@ -189,6 +189,14 @@ std::string itemsText(const json& result) {
     return planned == items ? items.dump() : fmt::format("{} of {}", items.dump(), planned.dump());
 }
 
+std::string groupName(const json& row) {
+    return row.value("group", "");
+}
+
+std::string lengthName(const json& row) {
+    return fmt::format("{} – {}", row.at("from").dump(), row.at("to").get<int>() - 1);
+}
+
 std::string biasText(const json& bias) {
     if (!bias.is_object()) return {};
     return fmt::format("Position sensitivity index {}, U-shape index {}: {}\n",
@@ -250,11 +258,8 @@ std::string evalText(const json& result) {
     out += noiseText(result.value("noise", json()));
     out += skippedNote(result);
     out += notesText(result) + searchedOnText(result.value("searched_on", json())) + provenanceText(result);
-    out += rowsTable(result.value("groups", json::array()), "group",
-                     [](const json& row) { return row.value("group", ""); });
-    out += rowsTable(result.value("lengths", json::array()), "prompt tokens", [](const json& row) {
-        return fmt::format("{} – {}", row.at("from").dump(), row.at("to").get<int>() - 1);
-    });
+    out += rowsTable(result.value("groups", json::array()), "group", groupName);
+    out += rowsTable(result.value("lengths", json::array()), "prompt tokens", lengthName);
     return out;
 }
 
