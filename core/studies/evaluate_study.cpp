@@ -102,8 +102,9 @@ class Evaluation {
         const std::vector<analysis::ItemOutcome>& outcomes = m_repeats.front();
         const auto spec = rope::parseMethod(m_settings.method);
         if (!spec) return fail(spec.error());
-        auto searchedOn = overlapJson(*spec, task, outcomes);
-        if (!searchedOn) return fail(searchedOn.error());
+        ItemHashes hashes(task);
+        const auto heldOut = heldOutJson(*spec, hashes, outcomes, m_store.reader());
+        if (!heldOut) return fail(heldOut.error());
         const double seconds = m_progress.secondsThisSitting();
         StudyOutcome outcome{m_runId, m_stopped, {}};
         outcome.result = {
@@ -122,12 +123,11 @@ class Evaluation {
             {"agreement", agreementJson(outcomes)},
             {"noise", noiseJson(m_repeats, task.labels)},
             {"notes", notesJson(m_work.plan)},
-            {"searched_on", std::move(*searchedOn)},
-            {"provenance", provenanceJson(*spec)},
             {"applied", "verified"},
             {"seconds", seconds},
             {"prompts_per_second", seconds > 0 ? static_cast<double>(m_progress.promptsComputed()) / seconds : 0.0},
             {"settings", settingsJson}};
+        outcome.result.update(*heldOut);
         outcome.result.update(outcomesJson(task, m_accuracy, outcomes, kSeed, m_work.plan.graded()));
         if (m_work.method.bucketSearch) outcome.result["bases_search"] = bucketSearchJson(m_work.method);
         if (m_accuracy.items > 0) addFitness(outcome.result);

@@ -10,6 +10,7 @@
 #include "core/analysis/position_bias.h"
 #include "core/analysis/scoring_agreement.h"
 #include "core/exporters/profile.h"
+#include "core/studies/found_profiles.h"
 #include "core/studies/json_rows.h"
 #include "core/studies/report_html.h"
 
@@ -116,16 +117,67 @@ std::set<std::string> itemsRun(std::span<const analysis::ItemOutcome> outcomes) 
 }
 
 /// How many of these items were searched on.
-Result<std::int64_t> countSearched(const SearchedItems& searched, const PreparedTask& task,
+Result<std::int64_t> countSearched(const SearchedItems& searched, ItemHashes& hashes,
                                    const std::set<std::string>& ids) {
     std::int64_t seen = 0;
     if (searched.names.empty()) return seen;
     for (const std::string& id : ids) {
-        const Result<std::string> name = searched.byContent ? task.contentHash(id) : Result<std::string>(id);
+        const Result<std::string> name = searched.byContent ? hashes.of(id) : Result<std::string>(id);
         if (!name) return fail(name.error());
         seen += searched.names.contains(*name) ? 1 : 0;
     }
     return seen;
+}
+
+/// What is known of the file of a method's part; the worse of two is the larger.
+enum class Known { Recorded, Scales, Unknown };
+
+const char* knownName(Known known) {
+    return known == Known::Recorded ? "recorded" : known == Known::Scales ? "scales" : "unknown";
+}
+
+/// Where the scales of a file come from.
+struct Origin {
+    Known known = Known::Unknown;
+    std::vector<FoundProfile> searches;  ///< one without a number where the file says it; none: unknown
+};
+
+bool holdsScales(const rope::MethodPart& part) {
+    return part.kind == rope::MethodPart::Kind::Lpes || part.kind == rope::MethodPart::Kind::LongRope;
+}
+
+Result<Origin> originOf(const rope::MethodPart& part, store::StoreReader& store) {
+    if (part.kind == rope::MethodPart::Kind::Lpes) {
+        const auto loaded = exporters::readProfile(part.file);
+        if (loaded && saysItsItems(loaded->profile.provenance))
+            return Origin{Known::Recorded, {{0, loaded->profile.provenance}}};
+    }
+    auto found = searchesThatFound(part, store);
+    if (!found) return fail(found.error());
+    std::erase_if(*found, [](const FoundProfile& search) { return !saysItsItems(search.provenance); });
+    return found->empty() ? Origin{} : Origin{Known::Scales, std::move(*found)};
+}
+
+/// By the search that saw the most of the items; null where none saw any.
+Result<json> overlapJson(const std::string& file, const Origin& origin, ItemHashes& items,
+                         const std::set<std::string>& ids) {
+    json most;
+    std::int64_t largest = 0;
+    for (const FoundProfile& search : origin.searches) {
+        const SearchedItems searched = searchedItems(search.provenance, items.task());
+        const auto seen = countSearched(searched, items, ids);
+        if (!seen) return fail(seen.error());
+        if (*seen <= largest) continue;
+        largest = *seen;
+        most = {{"profile", file},
+                {"searched_items", *seen},
+                {"items", ids.size()},
+                {"matched_by", searched.byContent ? "content" : "ids"}};
+        if (origin.known != Known::Scales) continue;
+        most["matched_by"] = "scales";
+        most["run_id"] = search.runId;
+    }
+    return most;
 }
 
 }  // namespace
@@ -257,35 +309,22 @@ json notesJson(const PromptPlan& plan) {
     return rows;
 }
 
-Result<json> overlapJson(const rope::MethodSpec& method, const PreparedTask& task,
-                         std::span<const analysis::ItemOutcome> outcomes) {
+Result<json> heldOutJson(const rope::MethodSpec& method, ItemHashes& items,
+                         std::span<const analysis::ItemOutcome> outcomes, store::StoreReader& store) {
     const std::set<std::string> ids = itemsRun(outcomes);
+    json searchedOn;
+    std::optional<Known> known;
     for (const rope::MethodPart& part : method.parts) {
-        if (part.kind != rope::MethodPart::Kind::Lpes) continue;
-        const auto profile = exporters::readProfile(part.file);
-        if (!profile) continue;  // a file that cannot be read is refused elsewhere
-        const SearchedItems searched = searchedItems(profile->profile.provenance, task);
-        const auto seen = countSearched(searched, task, ids);
-        if (!seen) return fail(seen.error());
-        if (*seen == 0) continue;
-        return json{{"profile", part.file},
-                    {"searched_items", *seen},
-                    {"items", ids.size()},
-                    {"matched_by", searched.byContent ? "content" : "ids"}};
+        if (!holdsScales(part)) continue;
+        const auto origin = originOf(part, store);
+        if (!origin) return fail(origin.error());
+        known = std::max(known.value_or(origin->known), origin->known);
+        if (searchedOn.is_object()) continue;
+        auto overlap = overlapJson(part.file, *origin, items, ids);
+        if (!overlap) return fail(overlap.error());
+        searchedOn = std::move(*overlap);
     }
-    return json();
-}
-
-json provenanceJson(const rope::MethodSpec& method) {
-    json said;
-    for (const rope::MethodPart& part : method.parts) {
-        if (part.kind == rope::MethodPart::Kind::LongRope) return "unknown";
-        if (part.kind != rope::MethodPart::Kind::Lpes) continue;
-        const auto profile = exporters::readProfile(part.file);
-        if (!profile || !saysItsItems(profile->profile.provenance)) return "unknown";
-        said = "recorded";
-    }
-    return said;
+    return json{{"searched_on", std::move(searchedOn)}, {"provenance", known ? json(knownName(*known)) : json()}};
 }
 
 std::string provenanceText(const json& side) {
@@ -295,18 +334,19 @@ std::string provenanceText(const json& side) {
         textIn(side, "method"));
 }
 
-Result<json> ownOverlapJson(const tasks::Splits& splits, const PreparedTask& task) {
+Result<json> ownOverlapJson(const tasks::Splits& splits, ItemHashes& items,
+                            std::span<const analysis::ItemOutcome> outcomes) {
     SearchedItems searched{{}, true};
-    for (const std::vector<std::string>* ids : {&splits.search, &splits.select}) {
-        auto hashes = task.contentHashes(*ids);
+    for (const std::vector<std::string>* split : {&splits.search, &splits.select}) {
+        auto hashes = items.of(*split);
         if (!hashes) return fail(hashes.error());
         searched.names.insert(hashes->begin(), hashes->end());
     }
-    const auto seen = countSearched(searched, task, {splits.report.begin(), splits.report.end()});
+    const std::set<std::string> ids = itemsRun(outcomes);
+    const auto seen = countSearched(searched, items, ids);
     if (!seen) return fail(seen.error());
     if (*seen == 0) return json();
-    return json{
-        {"profile", nullptr}, {"searched_items", *seen}, {"items", splits.report.size()}, {"matched_by", "content"}};
+    return json{{"profile", nullptr}, {"searched_items", *seen}, {"items", ids.size()}, {"matched_by", "content"}};
 }
 
 std::string overlapText(const json& searched) {
@@ -317,6 +357,13 @@ std::string overlapText(const json& searched) {
             "NOT HELD OUT: the data hold items more than once, and {} of the {} items of this report are items "
             "that the search saw as well; its result here is too good.",
             seen, items);
+    }
+    if (textIn(searched, "matched_by") == "scales") {
+        return fmt::format(
+            "NOT HELD OUT: {} has the scales of the profile that run {} found, which was searched on {} of the {} "
+            "items "
+            "of this report; its result here is too good.",
+            textIn(searched, "profile"), textIn(searched, "run_id"), seen, items);
     }
     return fmt::format(
         "NOT HELD OUT: profile {} was searched on {} of the {} items of this report; its result here is "
