@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 
 #include "app/cli/output.h"
 #include "app/cli/result_text.h"
@@ -42,12 +43,49 @@ std::string accuracyTable(const json& methods) {
         std::vector<std::string> row{method.at("method")};
         for (const json& position : method.at("positions"))
             row.push_back(formatEstimate(position.at("accuracy"), position.at("ci_low"), position.at("ci_high"), 2));
-        const json& interval = method.at("mean_accuracy_interval");
-        row.push_back(formatEstimate(method.at("mean_accuracy"), interval.at("low"), interval.at("high"), 2));
-        row.push_back(formatNumber(method.at("gap"), 2));
+        row.push_back(formatEstimate(method.at("mean_accuracy"), method.at("mean_accuracy_interval"), 2));
+        row.push_back(formatEstimate(method.at("gap"), method.value("gap_interval", json()), 2));
         table.add(row);
     }
     return table.text(kTableColumns);
+}
+
+/// Rows that every method has under the same names (groups of items, prompts by length), a column for each method;
+/// nothing where there is one row, which would say what the mean says.
+std::string sideBySide(const json& methods, const char* key, const char* what,
+                       const std::function<std::string(const json&)>& nameOf) {
+    const json first = methods.front().value(key, json::array());
+    if (first.size() < 2) return {};
+    std::vector<std::string> header{fmt::format("accuracy [95 %] by {}", what), "n"};
+    for (const json& method : methods) header.push_back(method.at("method"));
+    Table table(header);
+    for (std::size_t i = 0; i < first.size(); ++i) {
+        std::vector<std::string> row{nameOf(first[i]), first[i].at("n").dump()};
+        for (const json& method : methods) {
+            const json& own = method.at(key).at(i);
+            row.push_back(formatEstimate(own.at("accuracy"), own.at("ci_low"), own.at("ci_high"), 2));
+        }
+        table.add(std::move(row));
+    }
+    return table.text(kTableColumns) + "\n";
+}
+
+/// How often both kinds of scoring say the same, of methods whose prompts were scored both ways.
+std::string agreementTable(const json& methods) {
+    Table table({"both kinds of scoring", "prompts", "teacher-forced", "generated", "agree [95 %]",
+                 "Cohen's kappa [95 %]", "empty answers"});
+    bool any = false;
+    for (const json& method : methods) {
+        const json agreement = method.value("agreement", json());
+        if (!agreement.is_object()) continue;
+        any = true;
+        table.add({method.at("method"), agreement.at("n").dump(), formatNumber(agreement.at("teacher_forced"), 3),
+                   formatNumber(agreement.at("generated"), 3),
+                   formatEstimate(agreement.at("equal"), agreement.value("equal_interval", json()), 3),
+                   formatEstimate(agreement.at("kappa"), agreement.value("kappa_interval", json()), 3),
+                   agreement.value("empty_answers", json(0)).dump()});
+    }
+    return any ? table.text(kTableColumns) + "\n" : std::string();
 }
 
 std::string byPosition(const json& pValues) {
@@ -71,10 +109,12 @@ std::string testFootnote(const json& methods) {
 
 /// Paired tests against the first method.
 std::string testTable(const json& methods) {
-    Table table(
-        {"against the first", "answer NLL", "NLL difference [95 %]", "p", "score difference [95 %]", "p", "McNemar p"});
+    Table table({"against the first", "answer NLL [95 %]", "NLL difference [95 %]", "p", "score difference [95 %]", "p",
+                 "McNemar p"});
     for (const json& method : methods) {
-        std::vector<std::string> row{method.at("method"), formatNumber(method.at("mean_answer_nll"), 3)};
+        std::vector<std::string> row{
+            method.at("method"),
+            formatEstimate(method.at("mean_answer_nll"), method.value("mean_answer_nll_interval", json()), 3)};
         if (method.contains("nll_difference")) {
             const json &nll = method.at("nll_difference"), &score = method.at("score_difference");
             row.push_back(formatEstimate(nll.at("mean"), nll.at("low"), nll.at("high"), 3));
@@ -110,6 +150,9 @@ std::string compareText(const json& result) {
     out +=
         fmt::format(", {} items of {}, {}\n\n", itemsText(result), result.value("data", ""), result.value("model", ""));
     out += accuracyTable(methods) + "\n" + testTable(methods) + "\n" + costTable(methods) + "\n";
+    out +=
+        sideBySide(methods, "groups", "group", groupName) + sideBySide(methods, "lengths", "prompt tokens", lengthName);
+    out += agreementTable(methods);
     for (const json& method : methods) {
         if (const std::string bases = basesText(method.value("bases_search", json())); !bases.empty())
             out += fmt::format("{}: {}", method.value("method", ""), bases);

@@ -127,6 +127,12 @@ std::string formatEstimate(const nlohmann::json& value, const nlohmann::json& lo
                        formatNumber(high, decimals));
 }
 
+std::string formatEstimate(const nlohmann::json& value, const nlohmann::json& interval, int decimals) {
+    if (!interval.is_object()) return formatNumber(value, decimals);
+    return formatEstimate(value, interval.value("low", nlohmann::json()), interval.value("high", nlohmann::json()),
+                          decimals);
+}
+
 std::string formatP(const nlohmann::json& value) {
     if (!value.is_number()) return "–";
     const double p = value.get<double>();

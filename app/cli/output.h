@@ -58,6 +58,8 @@ class Table {
 /// "0.53 [0.38–0.67]", "-0.13 [-0.17 to -0.10]"; the value alone where an end is null.
 [[nodiscard]] std::string formatEstimate(const nlohmann::json& value, const nlohmann::json& low,
                                          const nlohmann::json& high, int decimals);
+/// The same with an interval {"low", "high"}; the value alone where there is none, as in results of earlier versions.
+[[nodiscard]] std::string formatEstimate(const nlohmann::json& value, const nlohmann::json& interval, int decimals);
 /// A p value: four decimals, or 2e-08 where these would be none; "–" for null.
 [[nodiscard]] std::string formatP(const nlohmann::json& value);
 

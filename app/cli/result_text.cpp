@@ -18,18 +18,24 @@ namespace {
 
 using nlohmann::json;
 
+std::string intervalCell(const json& row, const char* low, const char* high) {
+    const json from = row.value(low, json()), to = row.value(high, json());
+    if (!from.is_number() || !to.is_number()) return "–";
+    return fmt::format("{} – {}", formatNumber(from, 3), formatNumber(to, 3));
+}
+
 std::string percentInterval(const json& position) {
-    if (!position.at("ci_low").is_number()) return "–";
-    return fmt::format("{} – {}", formatNumber(position.at("ci_low"), 3), formatNumber(position.at("ci_high"), 3));
+    return intervalCell(position, "ci_low", "ci_high");
 }
 
 std::string positionsTable(const json& positions) {
-    Table table({"position", "gold index", "token", "n", "accuracy", "95 % interval", "answer NLL"});
+    Table table({"position", "gold index", "token", "n", "accuracy", "95 % interval", "answer NLL", "95 % interval"});
     for (const json& position : positions) {
         table.add({position.at("position").get<std::string>(), formatNumber(position.at("gold_index"), 0),
                    formatNumber(position.at("mean_token_index"), 1), formatNumber(position.at("n"), 0),
                    formatNumber(position.at("accuracy"), 3), percentInterval(position),
-                   formatNumber(position.at("answer_nll"), 3)});
+                   formatNumber(position.at("answer_nll"), 3),
+                   intervalCell(position, "answer_nll_ci_low", "answer_nll_ci_high")});
     }
     return table.text();
 }
@@ -77,8 +83,10 @@ std::string agreementText(const json& agreement) {
         "Both kinds of scoring on {} prompts: teacher-forced {}, generated {}; they agree on {}, Cohen's kappa {}; {} "
         "answers were empty\n",
         agreement.at("n").dump(), formatNumber(agreement.at("teacher_forced"), 3),
-        formatNumber(agreement.at("generated"), 3), formatNumber(agreement.at("equal"), 3),
-        formatNumber(agreement.at("kappa"), 3), agreement.value("empty_answers", json(0)).dump());
+        formatNumber(agreement.at("generated"), 3),
+        formatEstimate(agreement.at("equal"), agreement.value("equal_interval", json()), 3),
+        formatEstimate(agreement.at("kappa"), agreement.value("kappa_interval", json()), 3),
+        agreement.value("empty_answers", json(0)).dump());
 }
 
 std::string noiseText(const json& noise) {
@@ -144,20 +152,25 @@ std::string scoreTestText(const json& heldout) {
                               formatP(score.at("p_value")), byPosition);
 }
 
-/// "Mean accuracy 0.300 [0.208–0.392] (95 %), gap 0.475"; without the interval where there is none.
-std::string meanAccuracyText(const json& side) {
+/// "Mean accuracy 0.300 [0.208–0.392] (95 %), gap 0.475 [0.325–0.625], answer NLL 1.817 [1.655–1.985]"; without the
+/// intervals that there are not.
+std::string meansText(const json& side) {
     const json interval = side.value("mean_accuracy_interval", json::object());
-    const json low = interval.value("low", json()), high = interval.value("high", json());
-    return fmt::format("Mean accuracy {}{}, gap {}", formatEstimate(side.at("mean_accuracy"), low, high, 3),
-                       low.is_number() ? " (95 %)" : "", formatNumber(side.at("gap"), 3));
+    std::string text = fmt::format("Mean accuracy {}{}, gap {}", formatEstimate(side.at("mean_accuracy"), interval, 3),
+                                   interval.value("low", json()).is_number() ? " (95 %)" : "",
+                                   formatEstimate(side.at("gap"), side.value("gap_interval", json()), 3));
+    if (side.contains("mean_answer_nll"))  // not of an earlier version, on another machine
+        text += ", answer NLL " +
+                formatEstimate(side.at("mean_answer_nll"), side.value("mean_answer_nll_interval", json()), 3);
+    return text;
 }
 
 std::string heldoutText(const json& heldout) {
     std::string out;
     for (const auto& [side, name] : {std::pair{"baseline", "baseline"}, std::pair{"best", "best profile"}}) {
         const json& said = heldout.at(side);
-        out += fmt::format("\nHeld-out items, {}:\n{}{}\n", name, positionsTable(said.at("positions")),
-                           meanAccuracyText(said));
+        out +=
+            fmt::format("\nHeld-out items, {}:\n{}{}\n", name, positionsTable(said.at("positions")), meansText(said));
     }
     for (const auto& [side, name] : {std::pair{"baseline", "Baseline: "}, std::pair{"best", "Best profile: "}}) {
         if (const std::string bias = biasText(heldout.at(side).value("bias", json())); !bias.empty())
@@ -176,10 +189,20 @@ std::string itemsText(const json& result) {
     return planned == items ? items.dump() : fmt::format("{} of {}", items.dump(), planned.dump());
 }
 
+std::string groupName(const json& row) {
+    return row.value("group", "");
+}
+
+std::string lengthName(const json& row) {
+    return fmt::format("{} – {}", row.at("from").dump(), row.at("to").get<int>() - 1);
+}
+
 std::string biasText(const json& bias) {
     if (!bias.is_object()) return {};
-    return fmt::format("Position sensitivity index {}, U-shape index {}: {}\n", formatNumber(bias.at("psi"), 3),
-                       formatNumber(bias.at("u_shape"), 3), bias.value("verdict", ""));
+    return fmt::format("Position sensitivity index {}, U-shape index {}: {}\n",
+                       formatEstimate(bias.at("psi"), bias.value("psi_interval", json()), 3),
+                       formatEstimate(bias.at("u_shape"), bias.value("u_shape_interval", json()), 3),
+                       bias.value("verdict", ""));
 }
 
 std::string guardrailText(const json& guardrail) {
@@ -225,7 +248,7 @@ std::string evalText(const json& result) {
                     result.value("model", ""), itemsText(result), result.value("state", "finished"));
     if (!result.contains("positions")) return out;
     out += positionsTable(result.at("positions"));
-    out += fmt::format("\n{}, {} s, {} prompts/s\n", meanAccuracyText(result), formatNumber(result.at("seconds"), 1),
+    out += fmt::format("\n{}, {} s, {} prompts/s\n", meansText(result), formatNumber(result.at("seconds"), 1),
                        formatNumber(result.at("prompts_per_second"), 2));
     out += fitnessText(result);
     if (result.contains("applied")) out += "RoPE scales: applied, " + result.at("applied").get<std::string>() + "\n";
@@ -235,11 +258,8 @@ std::string evalText(const json& result) {
     out += noiseText(result.value("noise", json()));
     out += skippedNote(result);
     out += notesText(result) + searchedOnText(result.value("searched_on", json())) + provenanceText(result);
-    out += rowsTable(result.value("groups", json::array()), "group",
-                     [](const json& row) { return row.value("group", ""); });
-    out += rowsTable(result.value("lengths", json::array()), "prompt tokens", [](const json& row) {
-        return fmt::format("{} – {}", row.at("from").dump(), row.at("to").get<int>() - 1);
-    });
+    out += rowsTable(result.value("groups", json::array()), "group", groupName);
+    out += rowsTable(result.value("lengths", json::array()), "prompt tokens", lengthName);
     return out;
 }
 

@@ -14,6 +14,9 @@ namespace lpes::cli {
 [[nodiscard]] std::string suiteText(const nlohmann::json& result);
 /// "40", or "12 of 40" where a run was stopped before it had them all.
 [[nodiscard]] std::string itemsText(const nlohmann::json& result);
+/// The names of rows of "groups" and of "lengths".
+[[nodiscard]] std::string groupName(const nlohmann::json& row);
+[[nodiscard]] std::string lengthName(const nlohmann::json& row);
 /// Lines that evaluations and comparisons share: position bias in numbers and words; a warning where a profile was
 /// searched on the items of its report. Empty where there is nothing to say.
 [[nodiscard]] std::string biasText(const nlohmann::json& bias);

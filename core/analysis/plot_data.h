@@ -135,8 +135,8 @@ struct MethodsPlot {
         std::string name;  ///< its spelling
         SeriesRole role = SeriesRole::Other;
         Estimate accuracy;                                ///< mean over positions
-        double gap = kUnknown;                            ///< best minus worst position
-        double answerNll = kUnknown;                      ///< nats per token, mean over positions
+        Estimate gap;                                     ///< best minus worst position
+        Estimate answerNll;                               ///< nats per token, mean over positions
         Estimate nllDifference;                           ///< to the first method; NaN for the first
         double pValue = kUnknown;                         ///< of that difference; unknown below 10 items
         double pHolm = kUnknown;                          ///< the same adjusted over the methods, by Holm's method

@@ -193,4 +193,24 @@ Interval meanAccuracyInterval(std::span<const ItemOutcome> outcomes, int numPosi
     return numPositions == 1 ? scoreInterval(shares, graded) : boundedMeanInterval(shares, seed);
 }
 
+NllIntervals nllIntervals(std::span<const ItemOutcome> outcomes, int numPositions, std::uint64_t seed) {
+    std::vector<std::vector<double>> rows;
+    for (const auto& [id, item] : itemsById(outcomes, numPositions)) {
+        if (!isComplete(item, numPositions)) continue;
+        std::vector<double>& row = rows.emplace_back();
+        for (const auto& [position, outcome] : item) row.push_back(outcome->nll);
+    }
+    NllIntervals intervals;
+    intervals.byPosition.resize(static_cast<std::size_t>(std::max(numPositions, 0)));
+    const auto resampled = resampledRows(rows, seed);
+    if (!resampled) return intervals;
+    constexpr Interval kNoRange;  // a mean is always defined
+    for (std::size_t p = 0; p < intervals.byPosition.size(); ++p) {
+        intervals.byPosition[p] = figureInterval(
+            *resampled, [p](std::span<const double> means) { return means[p]; }, kNoRange);
+    }
+    intervals.mean = figureInterval(*resampled, mean, kNoRange);
+    return intervals;
+}
+
 }  // namespace lpes::analysis

@@ -93,4 +93,12 @@ void keepSharedItems(std::span<std::vector<ItemOutcome>* const> sides, int numPo
 [[nodiscard]] Interval meanAccuracyInterval(std::span<const ItemOutcome> outcomes, int numPositions, std::uint64_t seed,
                                             bool graded = false);
 
+/// 95 % intervals of the answer NLL (figureInterval): items are drawn, all positions of an item together; none below
+/// kFewestItems, or where one is not finite. Items that are not complete are left out.
+struct NllIntervals {
+    std::vector<std::optional<Interval>> byPosition;
+    std::optional<Interval> mean;
+};
+[[nodiscard]] NllIntervals nllIntervals(std::span<const ItemOutcome> outcomes, int numPositions, std::uint64_t seed);
+
 }  // namespace lpes::analysis

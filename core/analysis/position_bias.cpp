@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -65,6 +67,74 @@ void testOver(const Rows& rows, bool graded, PositionBias& bias) {
     bias.statistic = test.q;
     bias.pValue = test.pValue;
     bias.exact = test.exact;
+}
+
+double gapOf(std::span<const double> scores) {
+    const auto [low, high] = std::ranges::minmax(scores);
+    return high - low;
+}
+
+using Figure = std::function<double(std::span<const double>)>;
+
+double orNaN(const std::optional<double>& value) {
+    return value.value_or(std::numeric_limits<double>::quiet_NaN());
+}
+
+/// Of a gap or an index, 0 … 1. `bound`: what is known where resampling finds no spread.
+Interval spreadInterval(const ResampledRows& resampled, const Figure& figure, double value, bool found,
+                        Interval bound) {
+    Interval interval = figureInterval(resampled, figure, {0.0, 1.0}).value_or(bound);
+    interval.low = found ? std::clamp(interval.low, 0.0, value) : 0.0;
+    interval.high = std::clamp(interval.high, value, 1.0);
+    return interval;
+}
+
+/// Of a figure that is a sum of the scores with weights.
+Interval linearInterval(const ResampledRows& resampled, const Figure& figure, double value, std::size_t items) {
+    // Scores are between 0 and 1: the figure is lowest where those with negative weights are 1 and the others 0.
+    Interval range;
+    std::vector<double> unit(resampled.columns);
+    for (double& one : unit) {
+        one = 1.0;
+        const double weight = figure(unit);
+        (weight < 0.0 ? range.low : range.high) += weight;
+        one = 0.0;
+    }
+    return figureInterval(resampled, figure, range)
+        .value_or(boundedMeanInterval(std::vector<double>(items, value), 1, range));
+}
+
+/// What may be where all items are alike, of which a share `rest` may yet be unlike those that were met, and right at
+/// the worst position alone or at the best.
+Interval sensitivityBound(const std::vector<double>& scores, double rest) {
+    const auto [low, high] = std::ranges::minmax(scores);
+    const double worst = (1.0 - rest) * low, best = (1.0 - rest) * high;
+    return {1.0 - (worst + rest) / best, 1.0 - worst / (best + rest)};
+}
+
+void addIntervals(const Rows& rows, const std::vector<double>& scores, std::span<const double> positions,
+                  std::uint64_t seed, PositionBias& bias) {
+    if (scores.size() < 2) return;
+    const auto resampled = resampledRows(rows, seed);
+    if (!resampled) return;
+    const double rest = boundedMeanInterval(std::vector<double>(rows.size(), 0.0), seed).high;
+    const Interval gap{(1.0 - rest) * bias.gap - rest, (1.0 - rest) * bias.gap + rest};
+    bias.gapInterval = spreadInterval(*resampled, gapOf, bias.gap, bias.found, gap);
+    if (bias.sensitivityIndex) {
+        const Figure figure = [](std::span<const double> means) { return orNaN(positionSensitivityIndex(means)); };
+        bias.sensitivityInterval =
+            spreadInterval(*resampled, figure, *bias.sensitivityIndex, bias.found, sensitivityBound(scores, rest));
+    }
+    if (bias.uShape) {
+        const Figure figure = [](std::span<const double> means) { return orNaN(uShapeIndex(means)); };
+        bias.uShapeInterval = linearInterval(*resampled, figure, *bias.uShape, rows.size());
+    }
+    if (bias.curvature) {
+        const Figure figure = [&](std::span<const double> means) {
+            return orNaN(quadraticCurvature(positions, means));
+        };
+        bias.curvatureInterval = linearInterval(*resampled, figure, *bias.curvature, rows.size());
+    }
 }
 
 /// The curve in words, for positions in ascending order.
@@ -158,14 +228,13 @@ RunNoise runNoise(std::span<const double> accuracies) {
 }
 
 PositionBias positionBias(std::span<const ItemOutcome> outcomes, std::span<const std::string> positionLabels,
-                          std::span<const double> positions) {
+                          std::span<const double> positions, std::uint64_t seed) {
     const auto rows = completeItems(outcomes, static_cast<int>(positionLabels.size()));
     const auto scores = meanScores(rows, positionLabels.size());
     PositionBias bias;
     bias.items = static_cast<std::int64_t>(rows.size());
     if (!rows.empty()) {
-        const auto [low, high] = std::ranges::minmax(scores);
-        bias.gap = high - low;
+        bias.gap = gapOf(scores);
         bias.sensitivityIndex = positionSensitivityIndex(scores);
         bias.uShape = uShapeIndex(scores);
         bias.curvature = quadraticCurvature(positions, scores);
@@ -174,6 +243,7 @@ PositionBias positionBias(std::span<const ItemOutcome> outcomes, std::span<const
     testOver(rows, graded, bias);
     if (bias.items < kFewestItems) bias.pValue.reset();
     bias.found = bias.pValue && *bias.pValue < kSignificance;
+    addIntervals(rows, scores, positions, seed, bias);
     bias.verdict = describe(bias, graded, positionLabels, positions, scores);
     return bias;
 }

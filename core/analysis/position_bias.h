@@ -37,6 +37,12 @@ struct PositionBias {
     std::int64_t items = 0;  ///< complete at every position; the rest is left out
     double gap = 0.0;        ///< largest − smallest mean score over positions
     std::optional<double> sensitivityIndex, uShape, curvature;
+    /// 95 %, none below kFewestItems items: a bootstrap over items, all positions of an item together; where it finds
+    /// no spread the exact bound of boundedMeanInterval. Resamples' gaps and indices lie above the true ones, because
+    /// noise alone drives the largest and the smallest mean apart. Their intervals therefore reach down to 0 unless the
+    /// test finds a bias, and never leave out the figure itself. A resample where nothing is right has no index and may
+    /// have any, 0 to 1 (figureInterval).
+    std::optional<Interval> gapInterval, sensitivityInterval, uShapeInterval, curvatureInterval;
     std::string test;              ///< "Cochran's Q" where every score is 0 or 1, else "Friedman's χ²"
     double statistic = 0.0;        ///< of that test over positions, on the same items
     std::optional<double> pValue;  ///< none below 10 items
@@ -46,8 +52,9 @@ struct PositionBias {
                           ///< where every answer is wrong or every answer is right
 };
 
-/// `positions`: relative, 0 … 1, one for each label.
+/// `positions`: relative, 0 … 1, one for each label. `seed`: of the intervals' resamples.
 [[nodiscard]] PositionBias positionBias(std::span<const ItemOutcome> outcomes,
-                                        std::span<const std::string> positionLabels, std::span<const double> positions);
+                                        std::span<const std::string> positionLabels, std::span<const double> positions,
+                                        std::uint64_t seed = 1);
 
 }  // namespace lpes::analysis

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <utility>
 
 #include "core/base/random.h"
 
@@ -25,16 +26,28 @@ double quantileOfSorted(const std::vector<double>& sorted, double share) {
     return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
-/// Means of `resamples` draws with replacement, ascending. Resample after resample, each index from
-/// RandomStream::below: this order is stored behaviour, because p values are compared between machines.
-std::vector<double> resampledMeans(std::span<const double> values, std::uint64_t seed, int resamples) {
+/// Draws `count` of `count` with replacement, `resamples` times: `take` gets each index that is drawn, `finish` ends a
+/// resample. Resample after resample, each index from RandomStream::below: this order is stored behaviour, because p
+/// values are compared between machines.
+template <class Take, class Finish>
+void resample(std::size_t count, std::uint64_t seed, int resamples, Take take, Finish finish) {
     RandomStream random(seed, kStreamBootstrap);
-    std::vector<double> means(static_cast<std::size_t>(resamples));
-    for (double& resampled : means) {
-        double sum = 0.0;
-        for (std::size_t i = 0; i < values.size(); ++i) sum += values[random.below(values.size())];
-        resampled = sum / static_cast<double>(values.size());
+    for (int done = 0; done < resamples; ++done) {
+        for (std::size_t i = 0; i < count; ++i) take(random.below(count));
+        finish();
     }
+}
+
+/// Means of `resamples` draws with replacement, ascending.
+std::vector<double> resampledMeans(std::span<const double> values, std::uint64_t seed, int resamples) {
+    std::vector<double> means;
+    double sum = 0.0;
+    resample(
+        values.size(), seed, resamples, [&](std::size_t drawn) { sum += values[drawn]; },
+        [&] {
+            means.push_back(sum / static_cast<double>(values.size()));
+            sum = 0.0;
+        });
     std::sort(means.begin(), means.end());
     return means;
 }
@@ -113,6 +126,44 @@ Interval boundedMeanInterval(std::span<const double> values, std::uint64_t seed,
     const Interval drawn = bootstrapMeanInterval(values, seed);
     if (std::ssize(values) >= kFewestItems) return drawn;
     return {std::min(drawn.low, bound.low), std::max(drawn.high, bound.high)};
+}
+
+std::optional<ResampledRows> resampledRows(std::span<const std::vector<double>> rows, std::uint64_t seed,
+                                           int resamples) {
+    const bool finite = std::ranges::all_of(rows, [](const std::vector<double>& row) { return allFinite(row); });
+    if (std::ssize(rows) < kFewestItems || !finite) return std::nullopt;
+    ResampledRows resampled;
+    resampled.columns = rows.front().size();
+    std::vector<double> sums(resampled.columns);
+    resample(
+        rows.size(), seed, resamples,
+        [&](std::size_t drawn) {
+            for (std::size_t column = 0; column < sums.size(); ++column) sums[column] += rows[drawn][column];
+        },
+        [&] {
+            for (double& sum : sums)
+                resampled.means.push_back(std::exchange(sum, 0.0) / static_cast<double>(rows.size()));
+        });
+    return resampled;
+}
+
+std::optional<Interval> figureInterval(const ResampledRows& resampled,
+                                       const std::function<double(std::span<const double>)>& figure, Interval range) {
+    std::vector<double> figures, lowest;
+    for (std::size_t at = 0; at < resampled.means.size(); at += resampled.columns) {
+        const double value = figure(std::span(resampled.means).subspan(at, resampled.columns));
+        if (std::isnan(value)) {
+            lowest.push_back(range.low);
+        } else {
+            figures.push_back(value);
+        }
+    }
+    if (figures.empty() || allEqual(figures)) return std::nullopt;
+    std::ranges::sort(figures);
+    const std::size_t undefined = lowest.size();
+    lowest.insert(lowest.end(), figures.begin(), figures.end());
+    figures.insert(figures.end(), undefined, range.high);
+    return Interval{percentileInterval(lowest).low, percentileInterval(figures).high};
 }
 
 std::optional<Interval> meanOfEstimatesInterval(std::span<const double> estimates,

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -49,6 +50,23 @@ struct PairedBootstrap {
 /// seem surer than equal ones of the same mean. No values: the whole range; NaN where one is not finite.
 [[nodiscard]] Interval boundedMeanInterval(std::span<const double> values, std::uint64_t seed,
                                            Interval range = {0.0, 1.0});
+
+/// Means of the columns of rows (items) that are drawn whole, so that what belongs to an item moves together: what the
+/// intervals of figures of these means are made of. Rows of equal size.
+struct ResampledRows {
+    std::size_t columns = 0;
+    std::vector<double> means;  ///< [resamples][columns]
+};
+/// None below kFewestItems rows, and where a value is not finite.
+[[nodiscard]] std::optional<ResampledRows> resampledRows(std::span<const std::vector<double>> rows, std::uint64_t seed,
+                                                         int resamples = 10'000);
+
+/// 95 % percentile interval of a figure of the columns' means. `figure` is NaN for means that have none: such a
+/// resample may have any value of `range`, and counts as its low end for the lower end of the interval, as its high end
+/// for the upper. None where all resamples have the same, because resampling then knows of no spread.
+[[nodiscard]] std::optional<Interval> figureInterval(const ResampledRows& resampled,
+                                                     const std::function<double(std::span<const double>)>& figure,
+                                                     Interval range);
 
 /// 95 % interval of the mean of independent estimates out of their own 95 % intervals: the estimates' mean less
 /// √Σ(estimate − low)² / k, and more √Σ(high − estimate)² / k (recovery of variance estimates: G. Y. Zou, W. Huang and

@@ -174,7 +174,7 @@ json testsJson(const analysis::Comparison& compared) {
 /// `compared`: with the first method; null for that itself. `hashes`: of the methods when the run began, which versions
 /// before did not store.
 Result<json> methodJson(const Comparison& work, const Contender& one, const analysis::Comparison* compared,
-                        const MethodHashes& hashes, std::uint64_t seed) {
+                        const MethodHashes& hashes, std::uint64_t seed, ItemHashes& items, store::StoreReader& store) {
     const Contender& first = work.contenders.front();
     const analysis::AccuracyByPosition accuracy =
         analysis::accuracyByPosition(one.outcomes, work.bench.task.labels, work.plan.graded());
@@ -182,11 +182,6 @@ Result<json> methodJson(const Comparison& work, const Contender& one, const anal
     const rope::MethodCost cost = rope::methodCost(one.method);
     json out{{"method", one.text},
              {"method_hash", hashJson(hashes, one.text)},
-             {"positions", positionsJson(accuracy)},
-             {"mean_accuracy", meanJson(accuracy.meanAccuracy, accuracy.items)},
-             {"mean_accuracy_interval", meanAccuracyIntervalJson(accuracy, one.outcomes, seed, work.plan.graded())},
-             {"gap", meanJson(accuracy.gap, accuracy.items)},
-             {"items", accuracy.items},
              {"seconds", seconds},
              {"tokens_per_second", seconds > 0.0 ? json(static_cast<double>(one.tokens) / seconds) : json(nullptr)},
              {"peak_bytes", one.peakBytes ? json(*one.peakBytes) : json(nullptr)},
@@ -196,19 +191,12 @@ Result<json> methodJson(const Comparison& work, const Contender& one, const anal
              {"p_value_vs_first", nullptr},
              {"p_holm", nullptr},
              {"latency_vs_first", nullptr}};
-    double nll = 0.0;
-    out["bias"] = biasJson(work.bench.task, one.outcomes);
-    out["groups"] = groupsJson(work.bench.task, one.outcomes, work.plan.graded());
-    out["lengths"] = lengthsJson(one.outcomes, work.plan.graded());
+    out.update(outcomesJson(work.bench.task, accuracy, one.outcomes, seed, work.plan.graded()));
     out["agreement"] = agreementJson(one.outcomes);
-    auto searchedOn = overlapJson(one.spec, work.bench.task, one.outcomes);
-    if (!searchedOn) return fail(searchedOn.error());
-    out["searched_on"] = std::move(*searchedOn);
-    out["provenance"] = provenanceJson(one.spec);
+    const auto heldOut = heldOutJson(one.spec, items, one.outcomes, store);
+    if (!heldOut) return fail(heldOut.error());
+    out.update(*heldOut);
     if (one.method.bucketSearch) out["bases_search"] = bucketSearchJson(one.method);
-    for (const analysis::PositionResult& position : accuracy.positions)
-        nll += position.answerNll / static_cast<double>(accuracy.positions.size());
-    out["mean_answer_nll"] = meanJson(nll, accuracy.items);
     out["guardrail"] = nullptr;
     if (compared == nullptr) return out;
     if (first.shortContexts && one.shortContexts)
@@ -218,11 +206,14 @@ Result<json> methodJson(const Comparison& work, const Contender& one, const anal
     return out;
 }
 
-Result<json> methodsJson(const Comparison& work, const MethodHashes& hashes, std::uint64_t seed) {
+Result<json> methodsJson(const Comparison& work, const MethodHashes& hashes, std::uint64_t seed,
+                         store::StoreReader& store) {
+    ItemHashes items(work.bench.task);
     const std::vector<analysis::Comparison> comparisons = comparisonsWithFirst(work, seed);
     json methods = json::array();
     for (std::size_t i = 0; i < work.contenders.size(); ++i) {
-        auto method = methodJson(work, work.contenders[i], i == 0 ? nullptr : &comparisons[i - 1], hashes, seed);
+        auto method =
+            methodJson(work, work.contenders[i], i == 0 ? nullptr : &comparisons[i - 1], hashes, seed, items, store);
         if (!method) return method;
         methods.push_back(std::move(*method));
     }
@@ -308,7 +299,8 @@ Result<StudyOutcome> compareAll(Comparison& work, const CompareSettings& setting
     if (!complete) return fail(complete.error());
     gatherOutcomes(work);
     if (auto recorded = recordPositions(work, runId, store); !recorded) return fail(recorded.error());
-    auto methods = methodsJson(work, settingOr<MethodHashes>(settingsJson, "method_hashes", {}), settings.seed);
+    auto methods =
+        methodsJson(work, settingOr<MethodHashes>(settingsJson, "method_hashes", {}), settings.seed, store.reader());
     if (!methods) return fail(methods.error());
     const json items = methods->front().at("items");
     StudyOutcome outcome{runId, !*complete, {}};

@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kSplit = "eval";
-constexpr std::uint64_t kIntervalSeed = 1;  // an evaluation draws nothing that could have a seed of its own
+constexpr std::uint64_t kSeed = 1;  // of intervals: an evaluation draws nothing that could have a seed of its own
 
 Result<void> checkSettings(const EvalSettings& settings) {
     if (settings.compute.workers != 1) {
@@ -102,8 +102,9 @@ class Evaluation {
         const std::vector<analysis::ItemOutcome>& outcomes = m_repeats.front();
         const auto spec = rope::parseMethod(m_settings.method);
         if (!spec) return fail(spec.error());
-        auto searchedOn = overlapJson(*spec, task, outcomes);
-        if (!searchedOn) return fail(searchedOn.error());
+        ItemHashes hashes(task);
+        const auto heldOut = heldOutJson(*spec, hashes, outcomes, m_store.reader());
+        if (!heldOut) return fail(heldOut.error());
         const double seconds = m_progress.secondsThisSitting();
         StudyOutcome outcome{m_runId, m_stopped, {}};
         outcome.result = {
@@ -116,27 +117,18 @@ class Evaluation {
             {"data", task.info().name},
             {"template_hash", task.info().templateHash},
             {"score", m_work.score.text},
-            {"items", m_accuracy.items},
             {"items_planned", m_work.plan.itemsRun()},
             {"skipped_too_long", m_accuracy.skippedTooLong},
-            {"positions", positionsJson(m_accuracy)},
-            {"mean_accuracy", meanJson(m_accuracy.meanAccuracy, m_accuracy.items)},
-            {"mean_accuracy_interval",
-             meanAccuracyIntervalJson(m_accuracy, outcomes, kIntervalSeed, m_work.plan.graded())},
-            {"gap", meanJson(m_accuracy.gap, m_accuracy.items)},
             {"fitness", nullptr},
-            {"bias", biasJson(task, outcomes)},
-            {"groups", groupsJson(task, outcomes, m_work.plan.graded())},
-            {"lengths", lengthsJson(outcomes, m_work.plan.graded())},
             {"agreement", agreementJson(outcomes)},
             {"noise", noiseJson(m_repeats, task.labels)},
             {"notes", notesJson(m_work.plan)},
-            {"searched_on", std::move(*searchedOn)},
-            {"provenance", provenanceJson(*spec)},
             {"applied", "verified"},
             {"seconds", seconds},
             {"prompts_per_second", seconds > 0 ? static_cast<double>(m_progress.promptsComputed()) / seconds : 0.0},
             {"settings", settingsJson}};
+        outcome.result.update(*heldOut);
+        outcome.result.update(outcomesJson(task, m_accuracy, outcomes, kSeed, m_work.plan.graded()));
         if (m_work.method.bucketSearch) outcome.result["bases_search"] = bucketSearchJson(m_work.method);
         if (m_accuracy.items > 0) addFitness(outcome.result);
         return outcome;

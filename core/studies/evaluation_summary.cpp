@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "core/analysis/position_bias.h"
+#include "core/analysis/scoring_agreement.h"
 #include "core/exporters/profile.h"
+#include "core/studies/found_profiles.h"
 #include "core/studies/json_rows.h"
 #include "core/studies/report_html.h"
 
@@ -17,6 +19,9 @@ namespace lpes::studies {
 namespace {
 
 using nlohmann::json;
+
+constexpr std::uint64_t kIntervalSeed =
+    1;  // of what draws the same whatever the run, so that a report can be made again
 
 /// Scores of each item, in order of the ids, as their mean; empty where no item has several.
 std::vector<double> meansOfItems(std::span<const analysis::ItemOutcome> outcomes) {
@@ -47,11 +52,24 @@ json rowOf(std::vector<analysis::ItemOutcome> outcomes, bool graded) {
     const analysis::PositionResult& row = accuracy.positions.front();
     json all{{"n", row.n}, {"accuracy", row.accuracy}, {"ci_low", row.ciLow}, {"ci_high", row.ciHigh}};
     if (!items.empty()) {
-        const analysis::Interval interval = analysis::boundedMeanInterval(items, 1);
+        const analysis::Interval interval = analysis::boundedMeanInterval(items, kIntervalSeed);
         all["ci_low"] = interval.low;
         all["ci_high"] = interval.high;
     }
     return all;
+}
+
+json biasJson(const analysis::PositionBias& bias) {
+    return {{"psi", optionalJson(bias.sensitivityIndex)},
+            {"psi_interval", intervalJson(bias.sensitivityInterval)},
+            {"u_shape", optionalJson(bias.uShape)},
+            {"u_shape_interval", intervalJson(bias.uShapeInterval)},
+            {"curvature", optionalJson(bias.curvature)},
+            {"curvature_interval", intervalJson(bias.curvatureInterval)},
+            {"p_value", optionalJson(bias.pValue)},
+            {"test", bias.test},
+            {"found", bias.found},
+            {"verdict", bias.verdict}};
 }
 
 /// What a profile was searched and selected on.
@@ -99,16 +117,67 @@ std::set<std::string> itemsRun(std::span<const analysis::ItemOutcome> outcomes) 
 }
 
 /// How many of these items were searched on.
-Result<std::int64_t> countSearched(const SearchedItems& searched, const PreparedTask& task,
+Result<std::int64_t> countSearched(const SearchedItems& searched, ItemHashes& hashes,
                                    const std::set<std::string>& ids) {
     std::int64_t seen = 0;
     if (searched.names.empty()) return seen;
     for (const std::string& id : ids) {
-        const Result<std::string> name = searched.byContent ? task.contentHash(id) : Result<std::string>(id);
+        const Result<std::string> name = searched.byContent ? hashes.of(id) : Result<std::string>(id);
         if (!name) return fail(name.error());
         seen += searched.names.contains(*name) ? 1 : 0;
     }
     return seen;
+}
+
+/// What is known of the file of a method's part; the worse of two is the larger.
+enum class Known { Recorded, Scales, Unknown };
+
+const char* knownName(Known known) {
+    return known == Known::Recorded ? "recorded" : known == Known::Scales ? "scales" : "unknown";
+}
+
+/// Where the scales of a file come from.
+struct Origin {
+    Known known = Known::Unknown;
+    std::vector<FoundProfile> searches;  ///< one without a number where the file says it; none: unknown
+};
+
+bool holdsScales(const rope::MethodPart& part) {
+    return part.kind == rope::MethodPart::Kind::Lpes || part.kind == rope::MethodPart::Kind::LongRope;
+}
+
+Result<Origin> originOf(const rope::MethodPart& part, store::StoreReader& store) {
+    if (part.kind == rope::MethodPart::Kind::Lpes) {
+        const auto loaded = exporters::readProfile(part.file);
+        if (loaded && saysItsItems(loaded->profile.provenance))
+            return Origin{Known::Recorded, {{0, loaded->profile.provenance}}};
+    }
+    auto found = searchesThatFound(part, store);
+    if (!found) return fail(found.error());
+    std::erase_if(*found, [](const FoundProfile& search) { return !saysItsItems(search.provenance); });
+    return found->empty() ? Origin{} : Origin{Known::Scales, std::move(*found)};
+}
+
+/// By the search that saw the most of the items; null where none saw any.
+Result<json> overlapJson(const std::string& file, const Origin& origin, ItemHashes& items,
+                         const std::set<std::string>& ids) {
+    json most;
+    std::int64_t largest = 0;
+    for (const FoundProfile& search : origin.searches) {
+        const SearchedItems searched = searchedItems(search.provenance, items.task());
+        const auto seen = countSearched(searched, items, ids);
+        if (!seen) return fail(seen.error());
+        if (*seen <= largest) continue;
+        largest = *seen;
+        most = {{"profile", file},
+                {"searched_items", *seen},
+                {"items", ids.size()},
+                {"matched_by", searched.byContent ? "content" : "ids"}};
+        if (origin.known != Known::Scales) continue;
+        most["matched_by"] = "scales";
+        most["run_id"] = search.runId;
+    }
+    return most;
 }
 
 }  // namespace
@@ -153,41 +222,48 @@ json lengthsJson(std::span<const analysis::ItemOutcome> outcomes, bool graded) {
 }
 
 json agreementJson(std::span<const analysis::ItemOutcome> outcomes) {
-    double n = 0.0, equal = 0.0, strict = 0.0, right = 0.0, score = 0.0;
+    std::vector<analysis::ScoredTwice> prompts;
+    double strict = 0.0, score = 0.0;
     std::int64_t empty = 0;
     bool graded = false;
     for (const analysis::ItemOutcome& outcome : outcomes) {
         if (outcome.skippedTooLong || !outcome.strict || !outcome.generatedScore) continue;
-        const bool generated = *outcome.generatedScore >= 1.0;
         graded = graded || (*outcome.generatedScore != 0.0 && *outcome.generatedScore != 1.0);
         empty += outcome.generated.find_first_not_of(" \t\r\n") == std::string::npos ? 1 : 0;
-        n += 1.0;
-        equal += *outcome.strict == generated ? 1.0 : 0.0;
         strict += *outcome.strict ? 1.0 : 0.0;
-        right += generated ? 1.0 : 0.0;
         score += *outcome.generatedScore;
+        prompts.push_back({outcome.itemId, *outcome.strict, *outcome.generatedScore >= 1.0});
     }
-    if (n == 0.0) return nullptr;
-    // Cohen (1960): agreement beyond what two independent raters with these rates would show.
-    const double chance = (strict * right + (n - strict) * (n - right)) / (n * n);
-    return {{"n", static_cast<std::int64_t>(n)},
-            {"equal", graded ? json(nullptr) : json(equal / n)},
+    if (prompts.empty()) return nullptr;
+    const double n = static_cast<double>(prompts.size());
+    const auto agreement = graded ? analysis::ScoringAgreement{} : analysis::scoringAgreement(prompts, kIntervalSeed);
+    return {{"n", prompts.size()},
+            {"equal", graded ? json() : json(agreement.equal)},
+            {"equal_interval", graded ? json() : intervalJson(agreement.equalInterval)},
             {"empty_answers", empty},
-            {"kappa", !graded && chance < 1.0 ? json((equal / n - chance) / (1.0 - chance)) : json(nullptr)},
+            {"kappa", optionalJson(agreement.kappa)},
+            {"kappa_interval", graded ? json() : intervalJson(agreement.kappaInterval)},
             {"teacher_forced", strict / n},
             {"generated", score / n}};
 }
 
-json biasJson(const PreparedTask& task, std::span<const analysis::ItemOutcome> outcomes) {
-    if (task.labels.size() < 2) return nullptr;
-    const analysis::PositionBias bias = analysis::positionBias(outcomes, task.labels, task.relativePositions());
-    return {{"psi", optionalJson(bias.sensitivityIndex)},
-            {"u_shape", optionalJson(bias.uShape)},
-            {"curvature", optionalJson(bias.curvature)},
-            {"p_value", optionalJson(bias.pValue)},
-            {"test", bias.test},
-            {"found", bias.found},
-            {"verdict", bias.verdict}};
+json outcomesJson(const PreparedTask& task, const analysis::AccuracyByPosition& accuracy,
+                  std::span<const analysis::ItemOutcome> outcomes, std::uint64_t seed, bool graded) {
+    const auto bias = analysis::positionBias(outcomes, task.labels, task.relativePositions(), seed);
+    const auto nll = analysis::nllIntervals(outcomes, static_cast<int>(task.labels.size()), seed);
+    std::vector<double> nllByPosition;
+    for (const analysis::PositionResult& position : accuracy.positions) nllByPosition.push_back(position.answerNll);
+    return {{"items", accuracy.items},
+            {"positions", positionsJson(accuracy, nll.byPosition)},
+            {"mean_accuracy", meanJson(accuracy.meanAccuracy, accuracy.items)},
+            {"mean_accuracy_interval", meanAccuracyIntervalJson(accuracy, outcomes, seed, graded)},
+            {"gap", meanJson(accuracy.gap, accuracy.items)},
+            {"gap_interval", intervalJson(bias.gapInterval)},
+            {"mean_answer_nll", meanJson(analysis::mean(nllByPosition), accuracy.items)},
+            {"mean_answer_nll_interval", intervalJson(nll.mean)},
+            {"bias", task.labels.size() < 2 ? json() : biasJson(bias)},
+            {"groups", groupsJson(task, outcomes, graded)},
+            {"lengths", lengthsJson(outcomes, graded)}};
 }
 
 json noiseJson(std::span<const std::vector<analysis::ItemOutcome>> repeats, std::span<const std::string> labels) {
@@ -233,35 +309,22 @@ json notesJson(const PromptPlan& plan) {
     return rows;
 }
 
-Result<json> overlapJson(const rope::MethodSpec& method, const PreparedTask& task,
-                         std::span<const analysis::ItemOutcome> outcomes) {
+Result<json> heldOutJson(const rope::MethodSpec& method, ItemHashes& items,
+                         std::span<const analysis::ItemOutcome> outcomes, store::StoreReader& store) {
     const std::set<std::string> ids = itemsRun(outcomes);
+    json searchedOn;
+    std::optional<Known> known;
     for (const rope::MethodPart& part : method.parts) {
-        if (part.kind != rope::MethodPart::Kind::Lpes) continue;
-        const auto profile = exporters::readProfile(part.file);
-        if (!profile) continue;  // a file that cannot be read is refused elsewhere
-        const SearchedItems searched = searchedItems(profile->profile.provenance, task);
-        const auto seen = countSearched(searched, task, ids);
-        if (!seen) return fail(seen.error());
-        if (*seen == 0) continue;
-        return json{{"profile", part.file},
-                    {"searched_items", *seen},
-                    {"items", ids.size()},
-                    {"matched_by", searched.byContent ? "content" : "ids"}};
+        if (!holdsScales(part)) continue;
+        const auto origin = originOf(part, store);
+        if (!origin) return fail(origin.error());
+        known = std::max(known.value_or(origin->known), origin->known);
+        if (searchedOn.is_object()) continue;
+        auto overlap = overlapJson(part.file, *origin, items, ids);
+        if (!overlap) return fail(overlap.error());
+        searchedOn = std::move(*overlap);
     }
-    return json();
-}
-
-json provenanceJson(const rope::MethodSpec& method) {
-    json said;
-    for (const rope::MethodPart& part : method.parts) {
-        if (part.kind == rope::MethodPart::Kind::LongRope) return "unknown";
-        if (part.kind != rope::MethodPart::Kind::Lpes) continue;
-        const auto profile = exporters::readProfile(part.file);
-        if (!profile || !saysItsItems(profile->profile.provenance)) return "unknown";
-        said = "recorded";
-    }
-    return said;
+    return json{{"searched_on", std::move(searchedOn)}, {"provenance", known ? json(knownName(*known)) : json()}};
 }
 
 std::string provenanceText(const json& side) {
@@ -271,18 +334,19 @@ std::string provenanceText(const json& side) {
         textIn(side, "method"));
 }
 
-Result<json> ownOverlapJson(const tasks::Splits& splits, const PreparedTask& task) {
+Result<json> ownOverlapJson(const tasks::Splits& splits, ItemHashes& items,
+                            std::span<const analysis::ItemOutcome> outcomes) {
     SearchedItems searched{{}, true};
-    for (const std::vector<std::string>* ids : {&splits.search, &splits.select}) {
-        auto hashes = task.contentHashes(*ids);
+    for (const std::vector<std::string>* split : {&splits.search, &splits.select}) {
+        auto hashes = items.of(*split);
         if (!hashes) return fail(hashes.error());
         searched.names.insert(hashes->begin(), hashes->end());
     }
-    const auto seen = countSearched(searched, task, {splits.report.begin(), splits.report.end()});
+    const std::set<std::string> ids = itemsRun(outcomes);
+    const auto seen = countSearched(searched, items, ids);
     if (!seen) return fail(seen.error());
     if (*seen == 0) return json();
-    return json{
-        {"profile", nullptr}, {"searched_items", *seen}, {"items", splits.report.size()}, {"matched_by", "content"}};
+    return json{{"profile", nullptr}, {"searched_items", *seen}, {"items", ids.size()}, {"matched_by", "content"}};
 }
 
 std::string overlapText(const json& searched) {
@@ -293,6 +357,13 @@ std::string overlapText(const json& searched) {
             "NOT HELD OUT: the data hold items more than once, and {} of the {} items of this report are items "
             "that the search saw as well; its result here is too good.",
             seen, items);
+    }
+    if (textIn(searched, "matched_by") == "scales") {
+        return fmt::format(
+            "NOT HELD OUT: {} has the scales of the profile that run {} found, which was searched on {} of the {} "
+            "items "
+            "of this report; its result here is too good.",
+            textIn(searched, "profile"), textIn(searched, "run_id"), seen, items);
     }
     return fmt::format(
         "NOT HELD OUT: profile {} was searched on {} of the {} items of this report; its result here is "

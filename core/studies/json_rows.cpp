@@ -75,9 +75,11 @@ nlohmann::json meanAccuracyIntervalJson(const analysis::AccuracyByPosition& accu
     return intervalJson(analysis::meanAccuracyInterval(outcomes, positions, seed, graded));
 }
 
-nlohmann::json positionsJson(const analysis::AccuracyByPosition& accuracy) {
+nlohmann::json positionsJson(const analysis::AccuracyByPosition& accuracy,
+                             std::span<const std::optional<analysis::Interval>> nll) {
     auto rows = nlohmann::json::array();
     for (const analysis::PositionResult& position : accuracy.positions) {
+        const nlohmann::json interval = intervalJson(rows.size() < nll.size() ? nll[rows.size()] : std::nullopt);
         rows.push_back(
             {{"position", position.position},
              {"gold_index", position.goldIndex == analysis::kGoldIndexVaries ? nlohmann::json(nullptr)
@@ -87,7 +89,9 @@ nlohmann::json positionsJson(const analysis::AccuracyByPosition& accuracy) {
              {"accuracy", meanJson(position.accuracy, position.n)},
              {"ci_low", meanJson(position.ciLow, position.n)},
              {"ci_high", meanJson(position.ciHigh, position.n)},
-             {"answer_nll", meanJson(position.answerNll, position.n)}});
+             {"answer_nll", meanJson(position.answerNll, position.n)},
+             {"answer_nll_ci_low", interval["low"]},
+             {"answer_nll_ci_high", interval["high"]}});
     }
     return rows;
 }

@@ -106,8 +106,10 @@ class JsonFields {
 [[nodiscard]] nlohmann::json meanAccuracyIntervalJson(const analysis::AccuracyByPosition& accuracy,
                                                       std::span<const analysis::ItemOutcome> outcomes,
                                                       std::uint64_t seed, bool graded);
-/// The rows of "positions" as `eval --json` prints them (cli.md); figures of a position with n = 0 are null.
-[[nodiscard]] nlohmann::json positionsJson(const analysis::AccuracyByPosition& accuracy);
+/// The rows of "positions" as `eval --json` prints them (cli.md); figures of a position with n = 0 are null, as are the
+/// ends of an interval of `nll` (by position) that there is not.
+[[nodiscard]] nlohmann::json positionsJson(const analysis::AccuracyByPosition& accuracy,
+                                           std::span<const std::optional<analysis::Interval>> nll);
 [[nodiscard]] std::vector<store::PositionRow> positionRows(const analysis::AccuracyByPosition& accuracy,
                                                            std::int64_t variantId, const std::string& split);
 

@@ -40,15 +40,20 @@ std::string textAt(const json& object, const char* key) {
     return value.is_string() ? value.get<std::string>() : std::string();
 }
 
+/// A figure with its "…_interval".
+MethodsPlot::Estimate estimateAt(const json& object, const std::string& key) {
+    const json interval = memberAt(object, (key + "_interval").c_str());
+    return {numberAt(object, key.c_str()), numberAt(interval, "low"), numberAt(interval, "high")};
+}
+
 MethodsPlot::Method methodOf(const json& stored) {
     MethodsPlot::Method method;
     method.name = textAt(stored, "method");
     method.role = methodRole(method.name);
-    const json interval = memberAt(stored, "mean_accuracy_interval"), difference = memberAt(stored, "nll_difference"),
-               ratio = memberAt(stored, "latency_vs_first");
-    method.accuracy = {numberAt(stored, "mean_accuracy"), numberAt(interval, "low"), numberAt(interval, "high")};
-    method.gap = numberAt(stored, "gap");
-    method.answerNll = numberAt(stored, "mean_answer_nll");
+    const json difference = memberAt(stored, "nll_difference"), ratio = memberAt(stored, "latency_vs_first");
+    method.accuracy = estimateAt(stored, "mean_accuracy");
+    method.gap = estimateAt(stored, "gap");
+    method.answerNll = estimateAt(stored, "mean_answer_nll");
     method.nllDifference = {numberAt(difference, "mean"), numberAt(difference, "low"), numberAt(difference, "high")};
     const json score = memberAt(stored, "score_difference");
     method.scoreDifference = {numberAt(score, "mean"), numberAt(score, "low"), numberAt(score, "high")};
@@ -100,11 +105,11 @@ Result<MethodsPlot> soFar(store::StoreReader& store, const RunView& view, std::i
         method.name = one.name;
         method.role = methodRole(one.name);
         method.accuracy.value = accuracy.meanAccuracy;
-        method.gap = accuracy.gap;
-        method.answerNll = 0.0;
+        method.gap.value = accuracy.gap;
+        double& nll = method.answerNll.value = 0.0;
         for (const auto& position : accuracy.positions)
-            method.answerNll += position.answerNll / static_cast<double>(accuracy.positions.size());
-        if (!plot.methods.empty()) method.nllDifference.value = method.answerNll - plot.methods.front().answerNll;
+            nll += position.answerNll / static_cast<double>(accuracy.positions.size());
+        if (!plot.methods.empty()) method.nllDifference.value = nll - plot.methods.front().answerNll.value;
         items = accuracy.items;
         plot.methods.push_back(std::move(method));
     }

@@ -15,6 +15,20 @@ namespace {
 
 using nlohmann::json;
 
+/// "0.600 – 0.850"; "–" where there is no interval.
+std::string intervalCell(const json& row, const char* low, const char* high) {
+    if (!memberOf(row, low).is_number()) return "–";
+    return fmt::format("{} – {}", numberIn(row, low, "{:.3f}"), numberIn(row, high, "{:.3f}"));
+}
+
+/// "0.600 (0.450 – 0.700)" of a figure with "…_interval" beside it; without one the figure alone.
+std::string estimateCell(const json& row, const std::string& figure) {
+    const json interval = memberOf(row, (figure + "_interval").c_str());
+    std::string cell = numberIn(row, figure.c_str(), "{:.3f}");
+    if (memberOf(interval, "low").is_number()) cell += fmt::format(" ({})", intervalCell(interval, "low", "high"));
+    return cell;
+}
+
 /// "0.750 (0.600 – 0.850), n = 20".
 std::string accuracyCell(const json& row) {
     return fmt::format("{} ({} – {})", numberIn(row, "accuracy", "{:.3f}"), numberIn(row, "ci_low", "{:.3f}"),
@@ -103,20 +117,24 @@ void addMean(HtmlTable& table, const ReportSide& side) {
     if (listIn(side.said, "positions").size() < 2) return;
     const json interval = memberOf(side.said, "mean_accuracy_interval");
     table.add({escapeHtml(side.name), "mean", "–", numberIn(side.said, "items", "{:.0f}"),
-               numberIn(side.said, "mean_accuracy", "{:.3f}"),
-               fmt::format("{} – {}", numberIn(interval, "low", "{:.3f}"), numberIn(interval, "high", "{:.3f}")), "–"});
+               numberIn(side.said, "mean_accuracy", "{:.3f}"), intervalCell(interval, "low", "high"),
+               numberIn(side.said, "mean_answer_nll", "{:.3f}"),
+               intervalCell(memberOf(side.said, "mean_answer_nll_interval"), "low", "high")});
+    table.add({escapeHtml(side.name), "gap: highest − lowest", "–", numberIn(side.said, "items", "{:.0f}"),
+               numberIn(side.said, "gap", "{:.3f}"), intervalCell(memberOf(side.said, "gap_interval"), "low", "high"),
+               "–", "–"});
 }
 
 std::string positionSection(const json& result) {
-    HtmlTable table({"method", "position", "gold index", "n", "accuracy", "95 % interval", "answer NLL (nats)"});
+    HtmlTable table(
+        {"method", "position", "gold index", "n", "accuracy", "95 % interval", "answer NLL (nats)", "95 % interval"});
     for (const ReportSide& side : reportSides(result)) {
         for (const json& position : listIn(side.said, "positions")) {
             table.add({escapeHtml(side.name), escapeHtml(textIn(position, "position")),
                        numberIn(position, "gold_index", "{:.0f}"), numberIn(position, "n", "{:.0f}"),
-                       numberIn(position, "accuracy", "{:.3f}"),
-                       fmt::format("{} – {}", numberIn(position, "ci_low", "{:.3f}"),
-                                   numberIn(position, "ci_high", "{:.3f}")),
-                       numberIn(position, "answer_nll", "{:.3f}")});
+                       numberIn(position, "accuracy", "{:.3f}"), intervalCell(position, "ci_low", "ci_high"),
+                       numberIn(position, "answer_nll", "{:.3f}"),
+                       intervalCell(position, "answer_nll_ci_low", "answer_nll_ci_high")});
         }
         if (!memberOf(result, "methods").is_array()) addMean(table, side);
     }
@@ -131,16 +149,18 @@ std::string positionSection(const json& result) {
     return html +
            "<p class=\"soft\">Intervals: Wilson's where every score is 0 or 1, else a bootstrap over items, and where "
            "all scores are the same the exact bound of the rule of three, than which no bootstrap of fewer than ten is "
-           "narrower; accuracy is then the mean score.</p>\n";
+           "narrower; accuracy is then the mean score. Of the answer NLL and the gap a bootstrap over items, none "
+           "below "
+           "ten; that of the gap reaches down to 0 unless the test over positions finds a bias.</p>\n";
 }
 
 std::string biasSection(const std::vector<ReportSide>& sides) {
-    HtmlTable table({"method", "PSI", "U-shape", "curvature", "p", "verdict"}, {5});
+    HtmlTable table({"method", "PSI (95 %)", "U-shape (95 %)", "curvature (95 %)", "p", "verdict"}, {5});
     for (const ReportSide& side : sides) {
         const json bias = memberOf(side.said, "bias");
         if (!bias.is_object()) continue;
-        table.add({escapeHtml(side.name), numberIn(bias, "psi", "{:.3f}"), numberIn(bias, "u_shape", "{:.3f}"),
-                   numberIn(bias, "curvature", "{:.3f}"), numberIn(bias, "p_value", "{:.3g}"),
+        table.add({escapeHtml(side.name), estimateCell(bias, "psi"), estimateCell(bias, "u_shape"),
+                   estimateCell(bias, "curvature"), numberIn(bias, "p_value", "{:.3g}"),
                    escapeHtml(textIn(bias, "verdict"))});
     }
     if (table.empty()) return {};
@@ -149,7 +169,11 @@ std::string biasSection(const std::vector<ReportSide>& sides) {
            "because low scores everywhere give a low index too. U-shape = mean of the first and the last position "
            "minus "
            "the mean of those between: above 0 where the middle is lost. p: Cochran's Q test over positions, "
-           "of graded scores Friedman's; none below 10 items.</p>\n";
+           "of graded scores Friedman's; none below 10 items. Intervals: bootstraps over items, all positions of an "
+           "item "
+           "together, none below 10; that of PSI reaches down to 0 unless the test finds a bias, because noise alone "
+           "drives the lowest and the highest accuracy apart, and a resample where nothing is right may have any "
+           "index.</p>\n";
 }
 
 std::string guardrailSection(const json& result) {
@@ -179,15 +203,19 @@ std::string lengthSection(const std::vector<ReportSide>& sides) {
 }
 
 std::string scoringSection(const json& result) {
-    HtmlTable table({"method", "prompts", "teacher-forced", "generated", "agree", "Cohen's kappa"});
+    HtmlTable table({"method", "prompts", "teacher-forced", "generated", "agree (95 %)", "Cohen's kappa (95 %)"});
     for (const ReportSide& side : reportSides(result)) {
         const json agreement = memberOf(side.said, "agreement");
         if (!agreement.is_object()) continue;
         table.add({escapeHtml(side.name), numberIn(agreement, "n", "{:.0f}"),
                    numberIn(agreement, "teacher_forced", "{:.3f}"), numberIn(agreement, "generated", "{:.3f}"),
-                   numberIn(agreement, "equal", "{:.3f}"), numberIn(agreement, "kappa", "{:.3f}")});
+                   estimateCell(agreement, "equal"), estimateCell(agreement, "kappa")});
     }
     std::string html = table.html("Teacher forcing beside generated answers");
+    if (!html.empty())
+        html +=
+            "<p class=\"soft\">Intervals are over items, all positions of an item together; of kappa a bootstrap, none "
+            "below 10 items or where both always agree, of which the share that agrees has its own.</p>\n";
     const json noise = memberOf(result, "noise");
     if (!noise.is_object()) return html;
     std::string deviations;

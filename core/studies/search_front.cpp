@@ -18,17 +18,10 @@ using search::Objective;
 using SplitResult = SearchFitness::SplitResult;
 
 json sideJson(const PreparedSearch& prepared, const SplitResult& split) {
-    const bool graded = prepared.reportPlan.graded();
-    return {{"positions", positionsJson(split.accuracy)},
-            {"items", split.accuracy.items},
-            {"skipped_too_long", split.accuracy.skippedTooLong},
-            {"mean_accuracy", split.accuracy.meanAccuracy},
-            {"mean_accuracy_interval",
-             meanAccuracyIntervalJson(split.accuracy, split.outcomes, prepared.settings.search.seed, graded)},
-            {"gap", split.accuracy.gap},
-            {"bias", biasJson(prepared.bench.task, split.outcomes)},
-            {"groups", groupsJson(prepared.bench.task, split.outcomes, graded)},
-            {"lengths", lengthsJson(split.outcomes, graded)}};
+    json side = outcomesJson(prepared.bench.task, split.accuracy, split.outcomes, prepared.settings.search.seed,
+                             prepared.reportPlan.graded());
+    side["skipped_too_long"] = split.accuracy.skippedTooLong;
+    return side;
 }
 
 json namedObjectives(const std::vector<Objective>& objectives, const std::vector<double>& values) {

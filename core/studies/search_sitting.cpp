@@ -37,10 +37,10 @@ json historyJson(const std::vector<search::GenerationRecord>& history) {
 }
 
 /// What made a profile, but for its figures: data, items, prompts, score.
-Result<json> provenanceOf(const PreparedSearch& prepared) {
+Result<json> provenanceOf(const PreparedSearch& prepared, ItemHashes& items) {
     const PreparedTask& task = prepared.bench.task;
     const tasks::Splits& splits = prepared.splits;
-    auto searched = task.contentHashes(splits.search), selected = task.contentHashes(splits.select);
+    auto searched = items.of(splits.search), selected = items.of(splits.select);
     for (const auto* hashes : {&searched, &selected}) {
         if (!*hashes) return fail(hashes->error());
     }
@@ -331,14 +331,15 @@ Result<StudyOutcome> SearchSitting::finish(const search::SearchOutcome& outcome,
     result["warnings"] = m_warnings;
     result["guardrail"] = std::move(guardrail);
     result["heldout"] = heldoutJson(m_prepared, baseline, best, comparison);
-    auto searchedOn = ownOverlapJson(m_prepared.splits, m_prepared.bench.task);
+    ItemHashes items(m_prepared.bench.task);
+    auto searchedOn = ownOverlapJson(m_prepared.splits, items, best.outcomes);
     if (!searchedOn) return fail(searchedOn.error());
     result["heldout"]["best"]["searched_on"] = std::move(*searchedOn);
     if (m_front.is_array()) {
         takePickedVerdict(result["heldout"], m_front);
         result["front"] = m_front;
     }
-    auto provenance = provenanceOf(m_prepared);
+    auto provenance = provenanceOf(m_prepared, items);
     if (!provenance) return fail(provenance.error());
     for (const char* key : {"heldout", "guardrail"}) (*provenance)[key] = result[key];
     (*provenance)["fitness"] = winner.record.evaluation.fitness;

@@ -151,8 +151,8 @@ analysis::MethodsPlot::Method levelMethod(const json& level) {
     const auto searches = level["searches"].get<std::int64_t>();
     if (searches > 1) method.name += fmt::format(" (mean of {})", searches);
     method.accuracy = {number("mean_accuracy"), number("accuracy_low"), number("accuracy_high")};
-    method.gap = number("gap");
-    method.answerNll = number("answer_nll");
+    method.gap.value = number("gap");
+    method.answerNll.value = number("answer_nll");
     method.nllDifference = {number("nll_difference"), number("nll_low"), number("nll_high")};
     method.pValue = number("p_value");
     method.pHolm = number("p_holm");
@@ -239,8 +239,8 @@ Result<analysis::PlotData> studyScores(store::StoreReader& store, const RunView&
     baseline.name = "baseline";
     baseline.role = SeriesRole::Baseline;
     baseline.accuracy.value = summary["baseline"]["mean_accuracy"];
-    baseline.gap = summary["baseline"]["gap"];
-    baseline.answerNll = summary["baseline"]["answer_nll"];
+    baseline.gap.value = summary["baseline"]["gap"];
+    baseline.answerNll.value = summary["baseline"]["answer_nll"];
     plot.methods.push_back(std::move(baseline));
     for (const json& level : summary["levels"]) plot.methods.push_back(levelMethod(level));
     return plot;

@@ -217,6 +217,24 @@ Result<std::vector<std::string>> PreparedTask::contentHashes(std::span<const std
     return hashes;
 }
 
+Result<std::string> ItemHashes::of(const std::string& itemId) {
+    if (const auto known = m_known.find(itemId); known != m_known.end()) return known->second;
+    auto hash = m_task.contentHash(itemId);
+    if (hash) m_known.emplace(itemId, *hash);
+    return hash;
+}
+
+Result<std::vector<std::string>> ItemHashes::of(std::span<const std::string> ids) {
+    std::vector<std::string> hashes;
+    hashes.reserve(ids.size());
+    for (const std::string& id : ids) {
+        auto hash = of(id);
+        if (!hash) return fail(hash.error());
+        hashes.push_back(std::move(*hash));
+    }
+    return hashes;
+}
+
 Result<int> PreparedTask::goldIndex(std::int64_t item, int position) const {
     auto index = positions[static_cast<std::size_t>(position)].goldIndex(benchmark->places(item));
     if (!index) index.error().context = "item " + benchmark->id(item);

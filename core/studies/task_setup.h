@@ -87,6 +87,21 @@ struct PreparedTask {
     std::shared_ptr<const std::unordered_map<std::string, std::int64_t>> m_byId;
 };
 
+/// The content hashes of a task's items, each made once: it costs a reading of the item. thread-compatible; the task
+/// must outlive it.
+class ItemHashes {
+  public:
+    explicit ItemHashes(const PreparedTask& task) : m_task(task) {}
+    [[nodiscard]] const PreparedTask& task() const { return m_task; }
+    /// PreparedTask::contentHash and contentHashes.
+    [[nodiscard]] Result<std::string> of(const std::string& itemId);
+    [[nodiscard]] Result<std::vector<std::string>> of(std::span<const std::string> ids);
+
+  private:
+    const PreparedTask& m_task;
+    std::unordered_map<std::string, std::string> m_known;
+};
+
 inline constexpr const char* kUnmovedLabel = "as given";  ///< the position of evidence that cannot be moved
 
 /// What is wrong with the value of each key (as toJson names it) that can be told without the items; all of them, so

@@ -66,6 +66,36 @@ TEST_F(TaskRuns, ComparisonsSayWhatTheBenchmarkLeftOutAsEvaluationsDo) {
     EXPECT_THAT(done.out, testing::ContainsRegex("[0-9]+ items: .*of 5"));
 }
 
+TEST_F(TaskRuns, ComparisonsPrintGroupsLengthsAndBothScoringsAsEvaluationsDo) {
+    std::string lines;
+    for (int item = 0; item < 4; ++item) {
+        lines += json{{"group", item % 2 == 0 ? "ships" : "shops"},
+                      {"documents", {"First " + std::string(item < 2 ? 10 : 650, 'x'), "second"}},
+                      {"gold", 1},
+                      {"question", "Which?"},
+                      {"answers", {"this"}},
+                      {"max_new_tokens", 2}}
+                     .dump() +
+                 "\n";
+    }
+    writeBytes(file("mine.jsonl"), lines);
+    const auto compare = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), {"--task", "jsonl", "--data", file("mine.jsonl"), "--methods", "baseline;pi:1.5",
+                                   "--positions", "begin,end", "--guardrail", "0"});
+        const Finished done = run(with("compare", more));
+        EXPECT_EQ(done.code, 0) << done.err;
+        return done.out;
+    };
+    const std::string text = compare({"--score", "generate"});
+    EXPECT_THAT(text,
+                testing::ContainsRegex("accuracy \\[95 %\\] by group +n +baseline +pi:1.5\nships +4 .*\nshops +4 "));
+    EXPECT_THAT(text, testing::ContainsRegex("by prompt tokens +n +baseline +pi:1.5\n0 – 511 +4 .*\n512 – 1023 +4 "));
+    EXPECT_THAT(text, testing::ContainsRegex("both kinds of scoring .*kappa.*\nbaseline +8 .*\npi:1.5 +8 "));
+    const std::string plain = compare({"--score", "strict", "--limit", "1"});
+    EXPECT_THAT(plain, AllOf(Not(HasSubstr("by group")), Not(HasSubstr("by prompt tokens")),
+                             Not(HasSubstr("both kinds of scoring"))));
+}
+
 TEST_F(TaskRuns, NothingIsStoredOfARefusedOne) {
     const auto refused = [&](const std::vector<std::string>& arguments, int code, const char* part) {
         const Finished done = run(arguments);

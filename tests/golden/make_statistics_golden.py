@@ -6,6 +6,8 @@ McNemar: scipy.stats.binomtest(min(b, c), b + c, 0.5), two-sided.
 Bootstrap: this file's own Philox4x32-10 (Salmon et al., SC 2011; checked below against the published vectors), an index
 from two words (high word first) by rejection of the incomplete last multiple, resample after resample; numpy's default
 percentile; p = 2 min((#(mean <= 0) + 1), (#(mean >= 0) + 1)) / (resamples + 1).
+Figures of several means: the same draws of whole rows; a resample without a figure counts as the range's low end for the
+lower percentile and as its high end for the upper one. Cohen's kappa by its definition from the 2 x 2 table.
 
 Needs scipy and numpy. Example: make_statistics_golden.py --out statistics.json
 """
@@ -72,6 +74,33 @@ def paired(name, a, b, seed, resamples):
             "low": float(low), "high": float(high), "p": min(1.0, 2 * (fewer + 1) / (resamples + 1))}
 
 
+def gap(means):
+    return max(means) - min(means)
+
+
+def sensitivity(means):
+    return 1 - min(means) / max(means) if max(means) > 0 else None
+
+
+def kappa(counts):
+    """Of how many prompts are right in neither way, in the second alone, in the first alone, in both."""
+    neither, second, first, both = counts
+    n = sum(counts)
+    chance = (both + first) / n * (both + second) / n + (neither + second) / n * (neither + first) / n
+    return ((both + neither) / n - chance) / (1 - chance) if chance < 1 else None
+
+
+def of_rows(name, figure, span, rows, seed, resamples):
+    source, drawn = words(seed, BOOTSTRAP_PURPOSE), []
+    for _ in range(resamples):
+        picked = [rows[below(source, len(rows))] for _ in rows]
+        drawn.append(figure([sum(column) / len(rows) for column in zip(*picked)]))
+    ends = [numpy.percentile([end if value is None else value for value in drawn], share)
+            for end, share in zip(span, (2.5, 97.5))]
+    return {"name": name, "figure": figure.__name__, "rows": rows, "seed": str(seed), "resamples": resamples,
+            "undefined": sum(value is None for value in drawn), "low": float(ends[0]), "high": float(ends[1])}
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--out", required=True)
@@ -100,8 +129,21 @@ def main():
         paired("two items", [1.0, 2.0], [1.5, 1.75], 1, 1000),
         paired("equal", [1.0, 2.0, 3.0], [1.0, 2.0, 3.0], 3, 500),
     ]
+    lost_middle = [[1, 0, 1]] * 7 + [[1, 1, 1]] * 4 + [[0, 0, 1]] * 3 + [[0, 0, 0]] * 6
+    hard = [[0, 0, 0]] * 14 + [[1, 0, 0], [0, 0, 1]]
+    graded = [[series(0.1, 20)[i] - 1, round(0.5 * series(0.4, 20)[i] - 0.5, 3), series(0.7, 20)[i] - 1]
+              for i in range(20)]
+    graded = [[round(value, 3) for value in row] for row in graded]
+    both_ways = [[0, 0, 0, 3]] * 5 + [[1, 1, 0, 1]] * 4 + [[3, 0, 0, 0]] * 3 + [[1, 0, 1, 1]] * 2
+    figures = [
+        of_rows("lost middle", gap, (0, 1), lost_middle, 1, 10000),
+        of_rows("lost middle", sensitivity, (0, 1), lost_middle, 1, 10000),
+        of_rows("some resamples have none", sensitivity, (0, 1), hard, 5, 3000),
+        of_rows("graded", gap, (0, 1), graded, 2**40 + 3, 3000),
+        of_rows("both ways", kappa, (-1, 1), both_ways, 9, 10000),
+    ]
     result = {"origin": "scipy %s, numpy %s" % (scipy.__version__, numpy.__version__), "wilson": wilson,
-              "mcnemar": mcnemar, "bootstrap": bootstrap}
+              "mcnemar": mcnemar, "bootstrap": bootstrap, "figures": figures}
     with open(options.out, "w", encoding="utf-8") as out:
         json.dump(result, out, indent=1)
         out.write("\n")

@@ -48,6 +48,8 @@ TEST_F(MethodTableOf, FiguresHaveTheirIntervalsAndUnits) {
     model.setMethods(plot);
     EXPECT_EQ(cell(model, 0, Model::Name), "baseline");
     EXPECT_EQ(cell(model, 0, Model::Accuracy), "0.250 [0.180, 0.330]");
+    EXPECT_EQ(cell(model, 0, Model::Gap), "0.200 [0.100, 0.350]");
+    EXPECT_EQ(cell(model, 0, Model::AnswerNll), "1.800 [1.700, 1.900]");
     EXPECT_EQ(cell(model, 1, Model::NllDifference), "−0.134 [−0.171, −0.096]");
     EXPECT_EQ(cell(model, 1, Model::PValue), "0.0002") << "adjusted";
     EXPECT_EQ(cell(model, 1, Model::ScoreDifference), "0.050 [−0.025, 0.125]");
@@ -93,7 +95,7 @@ TEST_F(MethodTableOf, TheSameMethodsChangeInPlace) {
     QObject::connect(&model, &QAbstractItemModel::dataChanged, [&] { ++changed; });
     model.setMethods(methodsPlot(4));
     auto later = methodsPlot(4);
-    later.methods[2].gap = 0.9;
+    later.methods[2].gap = {0.9};
     model.setMethods(later);
     EXPECT_EQ(resets, 1);
     EXPECT_EQ(changed, 1);

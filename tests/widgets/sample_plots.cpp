@@ -175,8 +175,8 @@ analysis::MethodsPlot methodsPlot(std::size_t count) {
         one.role = i == 0 ? SeriesRole::Baseline : i == 1 ? SeriesRole::Best : SeriesRole::Other;
         const double accuracy = i == 2 ? 0.02 : 0.25 + 0.03 * std::sin(at);
         one.accuracy = {accuracy, std::max(0.0, accuracy - 0.07), accuracy + 0.08};
-        one.gap = 0.2 + 0.01 * at;
-        one.answerNll = 1.8 - 0.02 * at;
+        one.gap = {0.2 + 0.01 * at, 0.1, 0.35 + 0.01 * at};
+        one.answerNll = {1.8 - 0.02 * at, 1.7 - 0.02 * at, 1.9 - 0.02 * at};
         one.tokensPerSecond = 900.0 / (1.0 + 0.1 * at);
         one.peakBytes = 8e7 * (1.0 + 0.2 * at);
         one.passes = i == 4 ? 3 : 1;
@@ -205,7 +205,7 @@ analysis::AccuracyPlot methodsAccuracyPlot(std::size_t count) {
             point.accuracy = std::clamp(point.accuracy + method.accuracy.value - 0.2, 0.0, 1.0);
             point.low = std::max(0.0, point.accuracy - 0.1);
             point.high = std::min(1.0, point.accuracy + 0.12);
-            point.answerNll = method.answerNll + 0.3 * point.relative;
+            point.answerNll = method.answerNll.value + 0.3 * point.relative;
         }
         plot.series.push_back(series);
     }

@@ -53,8 +53,12 @@ struct Heading {
 constexpr std::array<Heading, Model::kColumns> kHeadings{{
     {u"Method", u"As it is written; the first is what the others are compared with"},
     {u"Accuracy [95 %]", u"Share of right answers, mean over positions, with a bootstrap interval over items"},
-    {u"Gap", u"Accuracy at the best position minus accuracy at the worst; smaller is better"},
-    {u"NLL (nats)", u"Negative log-likelihood of the answer per token, mean over positions; smaller is better"},
+    {u"Gap [95 %]",
+     u"Accuracy at the best position minus accuracy at the worst, with a bootstrap interval over items, which reaches "
+     u"down to 0 unless the test over positions finds a bias; smaller is better"},
+    {u"NLL (nats) [95 %]",
+     u"Negative log-likelihood of the answer per token, mean over positions, with a bootstrap interval over items; "
+     u"smaller is better"},
     {u"Δ NLL (nats) [95 %]",
      u"Answer NLL minus that of the first method, paired bootstrap over items; below 0 is "
      u"better"},
@@ -77,9 +81,9 @@ double valueOf(const Method& method, int column) {
         case Model::Accuracy:
             return method.accuracy.value;
         case Model::Gap:
-            return method.gap;
+            return method.gap.value;
         case Model::AnswerNll:
-            return method.answerNll;
+            return method.answerNll.value;
         case Model::NllDifference:
             return method.nllDifference.value;
         case Model::PValue:
@@ -123,8 +127,9 @@ QString textOf(const Method& method, int column) {
         case Model::Accuracy:
             return withInterval(method.accuracy, 3);
         case Model::Gap:
+            return withInterval(method.gap, 3);
         case Model::AnswerNll:
-            return fixed(valueOf(method, column), 3);
+            return withInterval(method.answerNll, 3);
         case Model::NllDifference:
             return withInterval(method.nllDifference, 3);
         case Model::PValue:

@@ -46,14 +46,14 @@ QString readoutOf(const Method& method, const Column& column, bool first) {
     } else if (first) {
         words << QStringLiteral("what the others are compared with");
     }
-    if (column.estimate == &Method::accuracy && std::isfinite(method.gap)) {
-        words << QString(QStringLiteral("gap between positions ") % shortNumber(method.gap));
+    if (column.estimate == &Method::accuracy && std::isfinite(method.gap.value)) {
+        words << QString(QStringLiteral("gap between positions ") % withInterval(method.gap));
     }
     if (column.estimate == &Method::nllDifference) {
         if (std::isfinite(method.pHolm))
             words << QString(QStringLiteral("p = ") % shortNumber(method.pHolm, 2) % QStringLiteral(" (Holm)"));
-        if (std::isfinite(method.answerNll)) {
-            words << QString(QStringLiteral("answer NLL ") % shortNumber(method.answerNll));
+        if (std::isfinite(method.answerNll.value)) {
+            words << QString(QStringLiteral("answer NLL ") % withInterval(method.answerNll));
         }
     }
     if (column.estimate == &Method::timeRatio) {

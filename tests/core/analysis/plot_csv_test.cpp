@@ -72,8 +72,8 @@ TEST(PlotCsv, WritesMethodsWithNothingForWhatIsUnknown) {
     MethodsPlot::Method first;
     first.name = "baseline";
     first.accuracy = {0.5, 0.4, 0.6};
-    first.gap = 0.25;
-    first.answerNll = 1.5;
+    first.gap = {0.25, 0.0, 0.375};
+    first.answerNll = {1.5, 1.25, 1.75};
     first.tokensPerSecond = 1000;
     first.peakBytes = 1048576;
     MethodsPlot::Method other = first;
@@ -91,14 +91,17 @@ TEST(PlotCsv, WritesMethodsWithNothingForWhatIsUnknown) {
     other.perplexityRatio = 1.03125;
     other.searchedItems = 4;
     plot.methods = {first, other};
-    EXPECT_EQ(plotCsv(plot),
-              "method,accuracy,accuracy_low,accuracy_high,gap,answer_nll,nll_difference,nll_low,nll_high,p_value,"
-              "p_holm,score_difference,score_low,score_high,score_p_holm,time_ratio,time_low,time_high,tokens_per_"
-              "second,peak_bytes,passes,attentions_per_layer,verdict,"
-              "position_bias,guardrail,perplexity_ratio,searched_items\r\n"
-              "baseline,0.5,0.4,0.6,0.25,1.5,,,,,,,,,,,,,1000,1048576,1,1,,,,,0\r\n"
-              "pi:1.5,0.5,0.4,0.6,0.25,1.5,-0.25,-0.5,0.125,0.25,0.5,0.125,-0.25,0.5,0.75,1.25,1,1.5,1000,1048576,2,1,"
-              "\"No clear difference, p = 0.25\",none found,amber,1.03125,4\r\n");
+    EXPECT_EQ(
+        plotCsv(plot),
+        "method,accuracy,accuracy_low,accuracy_high,gap,gap_low,gap_high,answer_nll,answer_nll_low,answer_nll_high,"
+        "nll_difference,nll_low,nll_high,p_value,"
+        "p_holm,score_difference,score_low,score_high,score_p_holm,time_ratio,time_low,time_high,tokens_per_"
+        "second,peak_bytes,passes,attentions_per_layer,verdict,"
+        "position_bias,guardrail,perplexity_ratio,searched_items\r\n"
+        "baseline,0.5,0.4,0.6,0.25,0,0.375,1.5,1.25,1.75,,,,,,,,,,,,,1000,1048576,1,1,,,,,0\r\n"
+        "pi:1.5,0.5,0.4,0.6,0.25,0,0.375,1.5,1.25,1.75,-0.25,-0.5,0.125,0.25,0.5,0.125,-0.25,0.5,0.75,1.25,1,1.5,1000,"
+        "1048576,2,1,"
+        "\"No clear difference, p = 0.25\",none found,amber,1.03125,4\r\n");
 }
 
 TEST(PlotCsv, WritesTheStepsOfATraining) {

@@ -329,6 +329,39 @@ TEST(AccuracyByPosition, GradedScoresThatAreAllAlikeStillHaveAnInterval) {
     EXPECT_NEAR(graded.positions.front().ciHigh, 1.0 - std::exp(std::log(0.05) / 12), 1e-12);
 }
 
+TEST(NllIntervals, DrawTheSameItemsAtEveryPosition) {
+    std::vector<ItemOutcome> outcomes;
+    for (int i = 0; i < 12; ++i) {
+        // What the end loses the begin gains: the mean over positions is nearly the same for all items.
+        outcomes.push_back(outcome(std::to_string(100 + i), 0, true, 2.0 + 0.1 * i));
+        outcomes.push_back(outcome(std::to_string(100 + i), 1, true, 2.0 - 0.1 * i + 0.001 * (i % 2)));
+    }
+    const NllIntervals intervals = nllIntervals(outcomes, 2, 1);
+    ASSERT_EQ(intervals.byPosition.size(), 2u);
+    ASSERT_TRUE(intervals.byPosition[0] && intervals.byPosition[1] && intervals.mean);
+    EXPECT_LT(intervals.byPosition[0]->low, 2.55);
+    EXPECT_GT(intervals.byPosition[0]->high, 2.55);
+    EXPECT_NEAR(intervals.byPosition[0]->low + intervals.byPosition[1]->high, 4.0, 2e-3) << "mirrored";
+    EXPECT_LT(intervals.mean->high - intervals.mean->low, 1e-3);
+    EXPECT_GT(intervals.byPosition[0]->high - intervals.byPosition[0]->low, 0.3);
+}
+
+TEST(NllIntervals, LeaveOutWhatIsTooLongAndNeedTenItems) {
+    std::vector<ItemOutcome> outcomes;
+    for (int i = 0; i < 11; ++i) {
+        outcomes.push_back(outcome(std::to_string(i), 0, true, 1.0 + 0.1 * i));
+        outcomes.push_back(outcome(std::to_string(i), 1, true, 1.0 + 0.2 * i));
+    }
+    outcomes.pop_back();
+    EXPECT_TRUE(nllIntervals(outcomes, 2, 1).byPosition[0]);
+    EXPECT_TRUE(nllIntervals(outcomes, 2, 1).mean) << "ten are complete";
+    outcomes.front().skippedTooLong = true;
+    const NllIntervals nine = nllIntervals(outcomes, 2, 1);
+    EXPECT_FALSE(nine.byPosition.at(0) || nine.byPosition.at(1)) << "one is too long";
+    EXPECT_FALSE(nine.mean);
+    EXPECT_FALSE(nllIntervals({}, 1, 1).mean);
+}
+
 TEST(AccuracyByPosition, SaysWhereTheGoldIndexIsNotTheSameForAllItems) {
     std::vector<ItemOutcome> outcomes{outcome("a", 0, true, 1.0), outcome("b", 0, true, 1.0)};
     const std::string label = "end";

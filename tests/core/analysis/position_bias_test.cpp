@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "core/analysis/cochran_q.h"
 #include "core/analysis/friedman.h"
@@ -221,6 +224,79 @@ TEST(PositionBias, NeedsTenItemsThatAreComplete) {
     EXPECT_TRUE(biasOf(rows).found);
     EXPECT_LT(biasOf(rows).pValue.value(), 0.05);
     EXPECT_THAT(biasOf({}).verdict, StartsWith("No verdict: too few items, 0 "));
+}
+
+void expectInterval(const std::optional<Interval>& interval, double low, double high) {
+    ASSERT_TRUE(interval);
+    EXPECT_NEAR(interval->low, low, 1e-12);
+    EXPECT_NEAR(interval->high, high, 1e-12);
+}
+
+// tests/golden/make_statistics_golden.py has the same table.
+TEST(PositionBias, FiguresHaveIntervalsOverItems) {
+    std::vector<std::string> rows = repeated(7, "101");
+    for (const auto& [count, row] : {std::pair{4, "111"}, std::pair{3, "001"}, std::pair{6, "000"}}) {
+        const auto more = repeated(count, row);
+        rows.insert(rows.end(), more.begin(), more.end());
+    }
+    // Of one letter, so that the order of the ids is that of the rows.
+    std::vector<ItemOutcome> outcomes;
+    Scores uShapes;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        for (std::size_t p = 0; p < 3; ++p) {
+            ItemOutcome& outcome = outcomes.emplace_back();
+            outcome.itemId = std::string(1, static_cast<char>('a' + i));
+            outcome.position = static_cast<int>(p);
+            outcome.score = rows[i][p] == '1' ? 1.0 : 0.0;
+        }
+        uShapes.push_back(*uShapeIndex(Scores{rows[i][0] - 48.0, rows[i][1] - 48.0, rows[i][2] - 48.0}));
+    }
+    const PositionBias bias = positionBias(outcomes, kLabels, kPositions);
+    ASSERT_TRUE(bias.found);
+    expectInterval(bias.gapInterval, 0.3, 0.7);
+    expectInterval(bias.sensitivityInterval, 0.46153846153846156, 0.9333333333333333);
+    const Interval uShape = bootstrapMeanInterval(uShapes, 1);
+    expectInterval(bias.uShapeInterval, uShape.low, uShape.high);
+    expectInterval(bias.curvatureInterval, uShape.low, uShape.high);  // of three positions the same
+    EXPECT_NE(positionBias(outcomes, kLabels, kPositions, 2).uShapeInterval->low, uShape.low) << "another seed";
+}
+
+TEST(PositionBias, AGapThatIsNoneReachesDownToNothing) {
+    std::vector<std::string> rows = repeated(6, "111");
+    rows.insert(rows.end(), {"100", "010", "001", "000", "110", "011"});
+    const PositionBias bias = biasOf(rows);
+    ASSERT_FALSE(bias.found);
+    ASSERT_TRUE(bias.gapInterval && bias.sensitivityInterval);
+    EXPECT_EQ(bias.gapInterval->low, 0.0);
+    EXPECT_EQ(bias.sensitivityInterval->low, 0.0);
+    EXPECT_GT(bias.gapInterval->high, bias.gap);
+    EXPECT_LT(bias.uShapeInterval->low, 0.0) << "two-sided by itself";
+}
+
+// 0.05^(1/12) = 0.779078 of the items are like those that were met, with 95 % confidence.
+TEST(PositionBias, WhereItemsAreAlikeIntervalsAreWhatWasNotSeen) {
+    const double met = std::exp(std::log(0.05) / 12), rest = 1.0 - met;
+    const PositionBias lost = biasOf(repeated(12, "101"));
+    expectInterval(lost.gapInterval, met - rest, 1.0);
+    expectInterval(lost.sensitivityInterval, 1.0 - rest / met, 1.0);
+    expectInterval(lost.uShapeInterval, met - rest, 1.0);
+    expectInterval(lost.curvatureInterval, met - rest, 1.0);
+    const PositionBias wrong = biasOf(repeated(12, "000"));
+    expectInterval(wrong.gapInterval, 0.0, rest);
+    EXPECT_FALSE(wrong.sensitivityInterval) << "nothing is right: there is no index";
+    expectInterval(wrong.uShapeInterval, -rest, rest);
+    const PositionBias right = biasOf(repeated(12, "111"));
+    expectInterval(right.gapInterval, 0.0, rest);
+    expectInterval(right.sensitivityInterval, 0.0, rest);
+}
+
+TEST(PositionBias, OfFewItemsOrOnePositionNoFigureHasAnInterval) {
+    for (const PositionBias& bias :
+         {biasOf(repeated(9, "101")), positionBias({}, std::vector<std::string>{"begin"}, Scores{0.0})}) {
+        EXPECT_FALSE(bias.gapInterval || bias.sensitivityInterval || bias.uShapeInterval || bias.curvatureInterval);
+    }
+    const PositionBias none = biasOf({});
+    EXPECT_FALSE(none.gapInterval);
 }
 
 TEST(PositionBias, NeedsTwoPositions) {

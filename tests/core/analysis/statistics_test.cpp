@@ -3,10 +3,15 @@
 #include <gtest/gtest.h>
 #include <time.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
 #include <utility>
 
 namespace lpes::analysis {
@@ -282,6 +287,66 @@ TEST(BoundedMeanInterval, IsTheBootstrapWhereTenValuesDifferAndTheRangeWithoutAn
     EXPECT_EQ(boundedMeanInterval({}, 1).high, 1.0);
     const std::vector<double> bad{0.0, std::numeric_limits<double>::quiet_NaN()};
     EXPECT_TRUE(std::isnan(boundedMeanInterval(bad, 1).low));
+}
+
+double gapOfMeans(std::span<const double> means) {
+    const auto [low, high] = std::ranges::minmax(means);
+    return high - low;
+}
+
+double sensitivityOfMeans(std::span<const double> means) {
+    const auto [low, high] = std::ranges::minmax(means);
+    return high > 0.0 ? 1.0 - low / high : std::numeric_limits<double>::quiet_NaN();
+}
+
+std::optional<Interval> bootstrapped(const std::vector<std::vector<double>>& rows,
+                                     const std::function<double(std::span<const double>)>& figure,
+                                     std::uint64_t seed = 1, int resamples = 10'000) {
+    const auto resampled = resampledRows(rows, seed, resamples);
+    return resampled ? figureInterval(*resampled, figure, {0.0, 1.0}) : std::nullopt;
+}
+
+TEST(FigureInterval, AgreesWithNumpyOverTheSameDraws) {
+    int compared = 0;
+    const auto cases = golden();
+    for (const auto& row : cases.at("figures")) {
+        if (row.at("figure") == "kappa") continue;
+        const auto figure = row.at("figure") == "gap" ? gapOfMeans : sensitivityOfMeans;
+        const auto interval =
+            bootstrapped(row.at("rows"), figure, std::stoull(row.at("seed").get<std::string>()), row.at("resamples"));
+        ASSERT_TRUE(interval) << row.at("name");
+        EXPECT_NEAR(interval->low, row.at("low").get<double>(), 1e-12) << row.at("name");
+        EXPECT_NEAR(interval->high, row.at("high").get<double>(), 1e-12) << row.at("name");
+        ++compared;
+    }
+    EXPECT_EQ(compared, 4);
+}
+
+TEST(FigureInterval, OfOneColumnsMeanIsTheBootstrapOfItsMean) {
+    std::vector<double> values;
+    std::vector<std::vector<double>> rows;
+    for (int i = 0; i < 12; ++i) rows.push_back({values.emplace_back(std::sqrt(i))});
+    const auto interval = bootstrapped(
+        rows, [](std::span<const double> means) { return means.front(); }, 3);
+    ASSERT_TRUE(interval);
+    EXPECT_EQ(interval->low, bootstrapMeanInterval(values, 3).low) << "the same draws";
+    EXPECT_EQ(interval->high, bootstrapMeanInterval(values, 3).high);
+}
+
+TEST(FigureInterval, IsNotMadeOfFewItemsOrWhereNothingMoves) {
+    std::vector<std::vector<double>> rows;
+    for (int i = 0; i < 9; ++i) rows.push_back({0.1 * i, 0.5});
+    EXPECT_FALSE(bootstrapped(rows, gapOfMeans)) << "nine items";
+    rows.push_back({0.9, 0.5});
+    EXPECT_TRUE(bootstrapped(rows, gapOfMeans));
+    for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+        rows.back()[0] = bad;
+        EXPECT_FALSE(bootstrapped(rows, gapOfMeans));
+    }
+    const std::vector<std::vector<double>> equal(12, {1.0, 0.0}), wrong(12, {0.0, 0.0});
+    EXPECT_FALSE(bootstrapped(equal, gapOfMeans));
+    EXPECT_FALSE(bootstrapped(wrong, sensitivityOfMeans)) << "no resample has an index";
+    EXPECT_FALSE(bootstrapped({}, gapOfMeans));
 }
 
 // By hand, of 0.25 [0.125, 0.375] and 0.5 [0.25, 0.75]: √(0.125² + 0.25²) / 2 = 0.139754.

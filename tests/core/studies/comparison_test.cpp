@@ -54,7 +54,8 @@ TEST(Comparison, SaysOfEveryMethodWhatAnEvaluationSays) {
         EXPECT_EQ(method["positions"], alone["positions"]) << method["method"];
         EXPECT_EQ(method["mean_accuracy"], alone["mean_accuracy"]);
         EXPECT_EQ(method["mean_accuracy_interval"], alone["mean_accuracy_interval"]);
-        EXPECT_EQ(method["gap"], alone["gap"]);
+        for (const char* key : {"gap", "gap_interval", "mean_answer_nll", "mean_answer_nll_interval", "bias"})
+            EXPECT_EQ(method[key], alone[key]) << key;
         EXPECT_EQ(method["lengths"], alone["lengths"]);
         EXPECT_GT(method["seconds"], 0.0);
         EXPECT_GT(method["tokens_per_second"], 0.0);
@@ -94,6 +95,18 @@ TEST(Comparison, TestsOfSeveralMethodsAreAdjustedTogether) {
     auto settings = smallComparison(folder, {"baseline", "uniform:1.5", "pi:2", "ntk:2"});
     settings.task.limit = 12;
     const json methods = comparedMethods(settings, *store);
+    for (const json& method : methods) {
+        for (const char* figure : {"mean_accuracy", "gap", "mean_answer_nll"}) {
+            const json interval = method[std::string(figure) + "_interval"];
+            EXPECT_LE(interval["low"], method[figure]) << figure;
+            EXPECT_GE(interval["high"], method[figure]) << figure;
+        }
+        for (const json& position : method["positions"]) {
+            EXPECT_LT(position["answer_nll_ci_low"], position["answer_nll"]);
+            EXPECT_GT(position["answer_nll_ci_high"], position["answer_nll"]);
+        }
+        EXPECT_TRUE(method["bias"]["u_shape_interval"]["low"].is_number());
+    }
     std::vector<double> raw, score, mcnemar;
     for (std::size_t i = 1; i < methods.size(); ++i) {
         raw.push_back(methods[i]["p_value_vs_first"]);
@@ -170,10 +183,11 @@ TEST(Comparison, OneStoppedBeforeItsFirstItemHasNoFigures) {
     EXPECT_EQ(stopped.result["items"], 0);
     for (const json& method : stopped.result["methods"]) {
         for (const char* key : {"mean_accuracy", "gap", "mean_answer_nll"}) EXPECT_EQ(method[key], nullptr) << key;
-        EXPECT_EQ(method["mean_accuracy_interval"]["low"], nullptr);
+        for (const char* key : {"mean_accuracy_interval", "gap_interval", "mean_answer_nll_interval"})
+            EXPECT_EQ(method[key]["low"], nullptr) << key;
         for (const json& position : method["positions"]) {
             EXPECT_EQ(position["n"], 0);
-            for (const char* key : {"accuracy", "ci_low", "ci_high", "answer_nll"})
+            for (const char* key : {"accuracy", "ci_low", "ci_high", "answer_nll", "answer_nll_ci_low"})
                 EXPECT_EQ(position[key], nullptr) << key;
         }
     }

@@ -240,9 +240,15 @@ TEST(EvaluationSummary, KappaIsAgreementBeyondChance) {
     EXPECT_DOUBLE_EQ(agreement["teacher_forced"], 0.5);
     EXPECT_DOUBLE_EQ(agreement["generated"], 0.6);
     EXPECT_EQ(agreement["empty_answers"], 50);
+    for (const char* figure : {"equal", "kappa"}) {
+        const json interval = agreement[std::string(figure) + "_interval"];
+        EXPECT_LT(interval["low"], agreement[figure]) << figure;
+        EXPECT_GT(interval["high"], agreement[figure]) << figure;
+    }
     outcomes.front().generatedScore = 0.5;
     EXPECT_EQ(studies::agreementJson(outcomes)["kappa"], nullptr) << "graded: neither right nor wrong";
-    EXPECT_EQ(studies::agreementJson(outcomes)["equal"], nullptr);
+    for (const char* key : {"equal", "equal_interval", "kappa_interval"})
+        EXPECT_EQ(studies::agreementJson(outcomes)[key], nullptr) << key;
     std::vector<analysis::ItemOutcome> same{judged("a", true, 1.0), judged("b", true, 1.0)};
     EXPECT_EQ(studies::agreementJson(same)["kappa"], nullptr) << "nothing differs: not defined";
     same[0].generatedScore.reset();

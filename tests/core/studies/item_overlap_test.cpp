@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "core/studies/evaluation_summary.h"
 #include "core/studies/studies.h"
@@ -63,18 +65,45 @@ class ItemOverlap : public testing::Test {
     }
 
     /// What is said of a profile with this provenance when it is reported on a task's items.
-    [[nodiscard]] json overlap(const json& provenance, const TaskSpec& spec) const {
+    [[nodiscard]] json overlap(const json& provenance, const TaskSpec& spec) {
         const PreparedTask task = prepared(spec);
-        return take(studies::overlapJson(methodWith(provenance), task, outcomesOf(task)));
+        return heldOut(methodWith(provenance), task, outcomesOf(task))["searched_on"];
     }
-    [[nodiscard]] std::int64_t seen(const json& provenance, const TaskSpec& spec) const {
+    [[nodiscard]] json heldOut(const rope::MethodSpec& method, const PreparedTask& task,
+                               const std::vector<analysis::ItemOutcome>& outcomes) {
+        studies::ItemHashes items(task);
+        return take(studies::heldOutJson(method, items, outcomes, store->reader()));
+    }
+    [[nodiscard]] std::int64_t seen(const json& provenance, const TaskSpec& spec) {
         const json said = overlap(provenance, spec);
         if (!said.is_object()) return 0;
         EXPECT_EQ(said["matched_by"], "content");
         return said["searched_items"].get<std::int64_t>();
     }
 
+    /// A finished search of the data base that wrote a profile with these scales, [L] or [L][G]; its number.
+    std::int64_t found(const json& scales, const json& provenance, const json& more = json::object(),
+                       store::RunState state = store::RunState::Finished) {
+        store::RunRow run;
+        run.kind = "search";
+        const auto id = take(store->addRun(run));
+        json profile{{"format", "lpes-profile"}, {"version", 1}, {"scales", scales}, {"provenance", provenance}};
+        profile["model"] = {
+            {"architecture", "llama"}, {"layers", scales.size()}, {"head_dim", 16}, {"rope_theta", 1e4}};
+        json result{{"profile", profile}};
+        result["profile"].update(more.value("profile", json::object()));
+        if (more.contains("front")) result["front"] = more["front"];
+        EXPECT_TRUE(store->endRun(id, state, 1.0, "generations", "", result.dump()));
+        return id;
+    }
+    /// What is said of a method by its spelling on all items of a task.
+    [[nodiscard]] json saidOf(const std::string& method, const TaskSpec& spec) {
+        const PreparedTask task = prepared(spec);
+        return heldOut(take(rope::parseMethod(method)), task, outcomesOf(task));
+    }
+
     const TempFolder folder;
+    const std::unique_ptr<store::StoreWriter> store = openStore(folder.path() / "lpes.db");
 };
 
 TEST_F(ItemOverlap, ARenamedCopyOfTheDataIsKnown) {
@@ -104,15 +133,16 @@ TEST_F(ItemOverlap, CountsTheItemsThatWereRun) {
     outcomes.push_back(outcomes.front());  // the first is too long at its second position
     outcomes.back().position = 1;
     outcomes.back().skippedTooLong = true;
-    const json said = take(studies::overlapJson(method, task, outcomes));
+    const json said = heldOut(method, task, outcomes)["searched_on"];
     EXPECT_EQ(said["searched_items"], 2);
     EXPECT_EQ(said["items"], 3);
-    EXPECT_EQ(take(studies::overlapJson(method, task, {})), nullptr);
+    EXPECT_EQ(heldOut(method, task, {})["searched_on"], nullptr);
 }
 
 TEST_F(ItemOverlap, AFileThatDoesNotSayWhatItWasSearchedOnIsCalledUnknown) {
-    const auto provenance = [](const rope::MethodSpec& method) { return studies::provenanceJson(method); };
-    const json searched = provenanceOf(own("mine.jsonl", {1, 2, 3}));
+    const PreparedTask task = prepared(own("mine.jsonl", {1, 2, 3}));
+    const auto provenance = [&](const rope::MethodSpec& method) { return heldOut(method, task, {})["provenance"]; };
+    const json searched = provenanceOf(task.spec);
     EXPECT_EQ(provenance(methodWith(searched)), "recorded");
     EXPECT_EQ(provenance(methodWith(withoutHashes(searched))), "recorded") << "an older one, by names";
     EXPECT_EQ(provenance(methodWith(json::object())), "unknown");
@@ -220,13 +250,139 @@ TEST_F(ItemOverlap, HashesAreAskedOfTheTasksOwnItems) {
 TEST_F(ItemOverlap, ASearchKnowsItsOwnItemsWhereTheDataHoldThemTwice) {
     const PreparedTask task = prepared(own("mine.jsonl", {1, 2, 3, 1, 5, 3}));
     const std::vector<std::string> ids = task.ids();
-    EXPECT_EQ(take(studies::ownOverlapJson({{ids[0]}, {ids[1]}, {ids[2], ids[4], ids[5]}}, task)), nullptr)
+    studies::ItemHashes items(task);
+    const auto outcomes = [&](const std::vector<std::size_t>& asked) {
+        std::vector<analysis::ItemOutcome> of;
+        for (const std::size_t item : asked) of.emplace_back().itemId = ids[item];
+        return of;
+    };
+    EXPECT_EQ(take(studies::ownOverlapJson({{ids[0]}, {ids[1]}, {ids[2], ids[4], ids[5]}}, items, outcomes({2, 4, 5}))),
+              nullptr)
         << "twice in the report alone";
-    const json said = take(studies::ownOverlapJson({{ids[0], ids[2]}, {ids[1]}, {ids[3], ids[4], ids[5]}}, task));
+    const tasks::Splits splits{{ids[0], ids[2]}, {ids[1]}, {ids[3], ids[4], ids[5]}};
+    const json said = take(studies::ownOverlapJson(splits, items, outcomes({3, 4, 5})));
     EXPECT_EQ(said["searched_items"], 2);
     EXPECT_EQ(said["items"], 3);
+    std::vector<analysis::ItemOutcome> fewer = outcomes({3, 4, 5});
+    fewer.back().skippedTooLong = true;
+    const json left = take(studies::ownOverlapJson(splits, items, fewer));
+    EXPECT_EQ(left["searched_items"], 1) << "of those that were asked";
+    EXPECT_EQ(left["items"], 2);
+    EXPECT_EQ(take(studies::ownOverlapJson(splits, items, {})), nullptr);
     EXPECT_THAT(studies::overlapText(said),
                 testing::AllOf(HasSubstr("NOT HELD OUT: the data hold items more than once"), HasSubstr("2 of the 3")));
+}
+
+TEST_F(ItemOverlap, AFileOfScalesIsKnownByTheSearchThatFoundThem) {
+    const TaskSpec spec = own("mine.jsonl", {1, 2, 3, 4, 5});
+    const std::int64_t run = found({1.0, 1.23456}, provenanceOf(spec));
+    const std::string csv = "lpes:" + folder.write("p.csv", "layer,scale\n0,1.0\n1,1.2346\n").string();
+    const json said = saidOf(csv, spec);
+    EXPECT_EQ(said["provenance"], "scales");
+    EXPECT_EQ(said["searched_on"]["searched_items"], 3);
+    EXPECT_EQ(said["searched_on"]["items"], 5);
+    EXPECT_EQ(said["searched_on"]["matched_by"], "scales");
+    EXPECT_EQ(said["searched_on"]["run_id"], run);
+    EXPECT_THAT(studies::overlapText(said["searched_on"]),
+                testing::AllOf(HasSubstr("NOT HELD OUT: "), HasSubstr("p.csv has the scales of the profile that run 1 "
+                                                                      "found, which was searched on 3 of the 5")));
+    const json elsewhere = saidOf(csv, own("other.jsonl", {11, 12, 13}));
+    EXPECT_EQ(elsewhere["searched_on"], nullptr) << "its search saw none of these";
+    EXPECT_EQ(elsewhere["provenance"], "scales") << "which is known";
+    const std::string longRope = "longrope:" + folder.write("f.csv", "1,1,1\n1.23456,1.23456,1.23456\n").string();
+    EXPECT_EQ(saidOf(longRope, spec)["searched_on"]["run_id"], run);
+    const PreparedTask task = prepared(spec);
+    json byHand = provenanceOf(spec);
+    byHand.erase("items");
+    byHand.erase("item_hashes");
+    found({1.0, 1.5}, provenanceOf(spec));
+    EXPECT_EQ(heldOut(methodWith(byHand), task, outcomesOf(task))["searched_on"]["run_id"], run + 1)
+        << "a profile that does not say what it saw";
+}
+
+TEST_F(ItemOverlap, OfSeveralSearchesThatFoundTheSameTheOneThatSawMostIsNamed) {
+    const TaskSpec spec = own("mine.jsonl", {1, 2, 3, 4, 5}), other = own("other.jsonl", {3, 14, 15});
+    found({1.1, 1.5}, provenanceOf(other));
+    const std::int64_t most = found({1.1, 1.5}, provenanceOf(spec));
+    found({1.1, 1.5}, provenanceOf(other));
+    const std::string csv = "lpes:" + folder.write("p.csv", "0,1.1\n1,1.5\n").string();
+    const json said = saidOf(csv, spec)["searched_on"];
+    EXPECT_EQ(said["searched_items"], 3);
+    EXPECT_EQ(said["run_id"], most);
+}
+
+TEST_F(ItemOverlap, AMemberOfAFrontAndScalesByBandAreKnownToo) {
+    const TaskSpec spec = own("mine.jsonl", {1, 2, 3, 4});
+    const json provenance = provenanceOf(spec);
+    const std::int64_t front = found({1.1, 1.5}, provenance, {{"front", {7, {{"scales", {1.3, 0.9}}}}}});
+    const std::string member = "lpes:" + folder.write("m.csv", "0,1.3\n1,0.9\n").string();
+    EXPECT_EQ(saidOf(member, spec)["searched_on"]["run_id"], front);
+    const json bands{{"profile", {{"per", "band"}, {"band_ends", {2, 3}}}}};
+    const std::int64_t band = found({{1.1, 1.2}, {1.3, 1.4}}, provenance, bands);
+    const std::string factors = "longrope:" + folder.write("b.csv", "1.1,1.1,1.2\n1.3,1.3,1.4\n").string();
+    EXPECT_EQ(saidOf(factors, spec)["searched_on"]["run_id"], band);
+    const std::string grouped =
+        "lpes:" + folder.write("g.csv", "layer,group,scale\n0,0-1,1.1\n0,2-2,1.2\n1,0-1,1.3\n1,2-2,1.4\n").string();
+    EXPECT_EQ(saidOf(grouped, spec)["searched_on"]["run_id"], band);
+}
+
+TEST_F(ItemOverlap, OtherScalesAndUnfinishedSearchesSayNothing) {
+    const TaskSpec spec = own("mine.jsonl", {1, 2, 3, 4});
+    const json provenance = provenanceOf(spec);
+    found({1.0, 1.0}, provenance);
+    found({1.1, 1.5}, provenance, json::object(), store::RunState::Stopped);
+    found({1.1, 1.6, 1.7}, provenance);
+    found({1.2, 1.7}, {{"data_set", "mine"}});
+    const auto unknown = [&](const std::string& name, const std::string& text) {
+        const json said = saidOf(name + folder.write("p.csv", text).string(), spec);
+        EXPECT_EQ(said["searched_on"], nullptr) << text;
+        EXPECT_EQ(said["provenance"], "unknown") << text;
+    };
+    unknown("lpes:", "0,1\n1,1\n");  // changes nothing, whoever found it
+    unknown("lpes:", "0,1.1\n1,1.5\n");
+    unknown("lpes:", "0,1.1\n1,1.6\n");
+    unknown("lpes:", "0,1.2\n1,1.7\n");  // that search does not say its items
+    unknown("longrope:", "1.1,1.5\n1.6,1.6\n1.7,1.7\n");
+    unknown("longrope:", "nonsense\n");
+}
+
+/// Counts how often an item is read for its hash.
+class CountedItems : public tasks::Benchmark {
+  public:
+    explicit CountedItems(std::shared_ptr<const tasks::Benchmark> items) : m_items(std::move(items)) {}
+    [[nodiscard]] const tasks::BenchmarkInfo& info() const override { return m_items->info(); }
+    [[nodiscard]] std::int64_t size() const override { return m_items->size(); }
+    [[nodiscard]] std::string id(std::int64_t item) const override { return m_items->id(item); }
+    [[nodiscard]] int places(std::int64_t item) const override { return m_items->places(item); }
+    [[nodiscard]] Result<std::string> contentHash(std::int64_t item) const override {
+        ++hashed;
+        return m_items->contentHash(item);
+    }
+    [[nodiscard]] Result<tasks::TaskPrompt> prompt(std::int64_t item, int goldIndex,
+                                                   const tasks::PromptOptions& options) const override {
+        return m_items->prompt(item, goldIndex, options);
+    }
+    mutable int hashed = 0;
+
+  private:
+    std::shared_ptr<const tasks::Benchmark> m_items;
+};
+
+TEST_F(ItemOverlap, AnItemIsHashedOnceForAllThatAskForIt) {
+    PreparedTask task = prepared(own("mine.jsonl", {1, 2, 3, 4, 5}));
+    const json provenance = provenanceOf(task.spec);
+    const auto counted = std::make_shared<CountedItems>(task.benchmark);
+    task.benchmark = counted;
+    studies::ItemHashes items(task);
+    const auto outcomes = outcomesOf(task);
+    const rope::MethodSpec method = methodWith(provenance);
+    for (int profile = 0; profile < 3; ++profile)
+        EXPECT_TRUE(take(studies::heldOutJson(method, items, outcomes, store->reader()))["searched_on"].is_object());
+    const std::vector<std::string> ids = task.ids();
+    EXPECT_TRUE(studies::ownOverlapJson({{ids[0]}, {ids[1]}, {ids[2], ids[3], ids[4]}}, items, outcomes));
+    EXPECT_EQ(take(items.of(ids)), take(task.contentHashes(ids)));
+    EXPECT_EQ(counted->hashed, 5 + 5) << "the task itself keeps none";
+    EXPECT_FALSE(items.of("mine/7"));
 }
 
 TEST_F(ItemOverlap, NothingIsSaidOfNothing) {

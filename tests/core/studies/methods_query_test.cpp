@@ -55,7 +55,7 @@ TEST_F(MethodsQuery, AComparisonHasItsMethodsInTheirOrder) {
             EXPECT_TRUE(std::isfinite(difference.value));
             EXPECT_TRUE(std::isnan(difference.low) && std::isnan(difference.high)) << "five items are too few";
         }
-        EXPECT_NEAR(one.answerNll - methods[0].answerNll, one.nllDifference.value, 1e-9);
+        EXPECT_NEAR(one.answerNll.value - methods[0].answerNll.value, one.nllDifference.value, 1e-9);
         EXPECT_GT(one.timeRatio.value, 0.0);
         EXPECT_THAT(one.verdict, HasSubstr("No verdict: too few items"));
     }
