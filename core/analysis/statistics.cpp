@@ -158,12 +158,14 @@ std::optional<Interval> figureInterval(const ResampledRows& resampled,
             figures.push_back(value);
         }
     }
-    if (figures.empty() || allEqual(figures)) return std::nullopt;
+    if (figures.empty()) return std::nullopt;
+    const bool spread = !allEqual(figures);
     std::ranges::sort(figures);
     const std::size_t undefined = lowest.size();
     lowest.insert(lowest.end(), figures.begin(), figures.end());
     figures.insert(figures.end(), undefined, range.high);
-    return Interval{percentileInterval(lowest).low, percentileInterval(figures).high};
+    const Interval interval{percentileInterval(lowest).low, percentileInterval(figures).high};
+    return spread || interval.low < interval.high ? std::optional(interval) : std::nullopt;
 }
 
 std::optional<Interval> meanOfEstimatesInterval(std::span<const double> estimates,

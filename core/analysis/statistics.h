@@ -63,7 +63,8 @@ struct ResampledRows {
 
 /// 95 % percentile interval of a figure of the columns' means. `figure` is NaN for means that have none: such a
 /// resample may have any value of `range`, and counts as its low end for the lower end of the interval, as its high end
-/// for the upper. None where all resamples have the same, because resampling then knows of no spread.
+/// for the upper. None where all resamples that have one have the same and the others are too few to count, because
+/// resampling then knows of no spread.
 [[nodiscard]] std::optional<Interval> figureInterval(const ResampledRows& resampled,
                                                      const std::function<double(std::span<const double>)>& figure,
                                                      Interval range);
