@@ -76,6 +76,7 @@ std::vector<exporters::Profile> profilesOf(const json& result) {
     if (!written) return {};
     std::vector<exporters::Profile> profiles{written->profile};
     for (const json& member : listIn(result, "front")) {
+        if (!member.is_object()) continue;
         std::vector<double> scales = scalesOf(member);
         if (scales.size() != written->profile.scales.size()) continue;
         profiles.push_back(written->profile);

@@ -4,6 +4,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "core/model/torch/attention.h"
@@ -17,13 +18,14 @@ namespace {
 class RepeatingProduct : public torch::autograd::Function<RepeatingProduct> {
   public:
     static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
-                              const at::Tensor& bias, std::int64_t distinct, const at::Tensor& originals) {
+                              const std::optional<at::Tensor>& bias, std::int64_t distinct,
+                              const at::Tensor& originals) {
         context->save_for_backward({weight});
         at::Tensor all = at::empty({x.size(0), weight.size(0)}, x.options());
         at::Tensor computed = all.narrow(0, 0, distinct), copies = all.narrow(0, distinct, x.size(0) - distinct);
         const at::Tensor rows = x.narrow(0, 0, distinct);
-        if (bias.defined()) {
-            at::addmm_out(computed, bias, rows, weight.t());
+        if (bias) {
+            at::addmm_out(computed, *bias, rows, weight.t());
         } else {
             at::mm_out(computed, rows, weight.t());
         }
@@ -52,8 +54,11 @@ at::Tensor activated(Activation activation, const at::Tensor& gate) {
 
 at::Tensor project(const at::Tensor& input, const Projection& projection, const RepeatedRows& rows) {
     const at::Tensor weight = projection.dense();
-    if (rows.originals.defined())
-        return RepeatingProduct::apply(input, weight, projection.bias, rows.distinct, rows.originals);
+    if (rows.originals.defined()) {
+        // The function asks every tensor for its device, which an undefined one does not have.
+        const auto bias = projection.bias.defined() ? std::optional(projection.bias) : std::nullopt;
+        return RepeatingProduct::apply(input, weight, bias, rows.distinct, rows.originals);
+    }
     return projection.bias.defined() ? at::linear(input, weight, projection.bias) : at::linear(input, weight);
 }
 
