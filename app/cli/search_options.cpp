@@ -116,9 +116,10 @@ void addGradientOptions(SettingFlags& flags, search::GradientSettings& gradient)
         "child of the next; before the first, known curves [0]",
         toNumber<int>(gradient.refined, 0, 10'000));
     add("--gradient-steps", "N", "Steps of a descent in a generation [6]", toNumber<int>(gradient.steps, 1, 1'000'000));
-    add("--gradient-items", "N", "Search items, at all positions, that a step looks at; a slope costs three passes [4]",
+    add("--gradient-items", "N", "Search items, at all positions, that a step looks at; a slope costs three passes [3]",
         toNumber<int>(gradient.items, 1, 1'000'000));
-    add("--gradient-rate", "X", "Length of a step, in units of scale [0.1]", toNumber<double>(gradient.rate));
+    add("--gradient-rate", "X", "Length of a step in the first generation, in units of scale; later ones shrink [0.2]",
+        toNumber<double>(gradient.rate));
 }
 
 void addCurveOptions(SettingFlags& flags, search::SearchSettings& search) {

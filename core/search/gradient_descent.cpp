@@ -12,6 +12,13 @@ namespace {
 constexpr double kKeepMomentum = 0.8, kKeepSquare = 0.9;
 /// Steps until a step has its full length.
 constexpr int kWarmUp = 4;
+
+/// The share of the rate that step `number`, from 1, may use: less while the means are not worth much, and from the
+/// second round on less and less, so that noise dies away and the way to anywhere stays (Robbins and Monro 1951: Σ is
+/// infinite, Σ of squares is not).
+double shareOfRate(int number, int stepsPerRound) {
+    return std::min({1.0, static_cast<double>(number) / kWarmUp, static_cast<double>(stepsPerRound) / number});
+}
 /// No gene moves further in one step than this many times the rate.
 constexpr double kLongest = 2.0;
 /// Half of the distance that differences are taken over.
@@ -92,7 +99,7 @@ void Descent::step(const std::vector<double>& slope) {
     ++m_steps;
     m_square = kKeepSquare * m_square + (1.0 - kKeepSquare) * square / genes;
     const double length = std::sqrt(m_square / (1.0 - std::pow(kKeepSquare, m_steps)));
-    const double rate = m_settings.gradient.rate * std::min(1.0, static_cast<double>(m_steps) / kWarmUp);
+    const double rate = m_settings.gradient.rate * shareOfRate(m_steps, m_settings.gradient.steps);
     const double longest = kLongest * m_settings.gradient.rate;
     for (std::size_t i = 0; i < own.size(); ++i) {
         m_momentum[i] = kKeepMomentum * m_momentum[i] + (1.0 - kKeepMomentum) * own[i];

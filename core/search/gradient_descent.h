@@ -20,8 +20,8 @@ namespace lpes::search {
 
 /// A descent from one genome: projected steps against a running mean of the slopes (momentum). All genes share one
 /// measure of length, the running root mean square of the slopes, so that a step keeps the slope's direction and has
-/// the length that the settings say; the first steps are shorter, as the means are not worth much then. A depth counts
-/// as kDepthUnit of a scale. thread-compatible.
+/// the length that the settings say; the first steps are shorter, as the means are not worth much then, and those of
+/// later rounds, as the optimum is near. A depth counts as kDepthUnit of a scale. thread-compatible.
 class Descent {
   public:
     Descent(const SearchSettings& settings, int numLayers, Genome start);

@@ -45,8 +45,8 @@ struct GradientSettings {
     int refined = 0;    ///< optimizer Genetic: best individuals that a descent takes on in every generation; in the
                         ///< first, known curves
     int steps = 6;      ///< that a descent takes between two evaluations
-    int items = 4;      ///< search items, each at all its positions, that a step looks at
-    double rate = 0.1;  ///< length of a step: root mean square over the genes, in units of scale
+    int items = 3;      ///< search items, each at all its positions, that a step looks at
+    double rate = 0.2;  ///< longest step: root mean square over the genes, in units of scale
 };
 
 /// Everything that decides a search besides the fitness. Two searches with equal settings and equal fitness values have
