@@ -79,11 +79,13 @@ std::string csv(const CurvePlot& plot) {
 }
 
 std::string csv(const AccuracyPlot& plot) {
-    Table table{"series", "position", "relative", "gold_index", "n", "accuracy", "ci_low", "ci_high", "answer_nll"};
+    Table table{"series",  "position",   "relative",          "gold_index",        "n", "accuracy", "ci_low",
+                "ci_high", "answer_nll", "answer_nll_ci_low", "answer_nll_ci_high"};
     for (const auto& series : plot.series) {
         for (const auto& point : series.points) {
             table.row({series.name, point.label, number(point.relative), number(point.goldIndex), number(point.n),
-                       number(point.accuracy), number(point.low), number(point.high), number(point.answerNll)});
+                       number(point.accuracy), number(point.low), number(point.high), number(point.answerNll),
+                       number(point.nllLow), number(point.nllHigh)});
         }
     }
     return std::move(table).text();

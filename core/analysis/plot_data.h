@@ -32,6 +32,7 @@ struct CurvePlot {
 };
 
 struct AccuracyPlot {
+    static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
     std::string title, subtitle;
     struct Point {
         std::string label;      ///< position as the user wrote it
@@ -40,6 +41,7 @@ struct AccuracyPlot {
         std::int64_t n = 0;
         double accuracy = 0.0, low = 0.0, high = 1.0;
         double answerNll = 0.0;
+        double nllLow = kUnknown, nllHigh = kUnknown;  ///< 95 % interval over items; NaN: too few, or under way
     };
     struct Series {
         std::string name;

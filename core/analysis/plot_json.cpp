@@ -74,7 +74,9 @@ Json write(const AccuracyPlot& plot) {
                     {"accuracy", number(p.accuracy)},
                     {"low", number(p.low)},
                     {"high", number(p.high)},
-                    {"answer_nll", number(p.answerNll)}};
+                    {"answer_nll", number(p.answerNll)},
+                    {"nll_low", number(p.nllLow)},
+                    {"nll_high", number(p.nllHigh)}};
     };
     return {{"kind", "accuracy"},
             {"series", list(plot.series, [&](const AccuracyPlot::Series& s) {

@@ -144,18 +144,21 @@ void read(const Place& at, AccuracyPlot& plot) {
     at.withKeys({"kind", "title", "subtitle", "series"});
     plot.series = at["series"].list<AccuracyPlot::Series>([](const Place& s) {
         s.withKeys({"name", "role", "points"});
-        return AccuracyPlot::Series{
-            s["name"].text(), s["role"].role(), s["points"].list<AccuracyPlot::Point>([](const Place& p) {
-                p.withKeys({"label", "relative", "gold_index", "n", "accuracy", "low", "high", "answer_nll"});
-                return AccuracyPlot::Point{p["label"].text(),
-                                           p["relative"].number(),
-                                           p["gold_index"].smallCount(),
-                                           p["n"].count(std::int64_t{1} << 53),
-                                           p["accuracy"].number(),
-                                           p["low"].number(),
-                                           p["high"].number(),
-                                           p["answer_nll"].number()};
-            })};
+        return AccuracyPlot::Series{s["name"].text(), s["role"].role(),
+                                    s["points"].list<AccuracyPlot::Point>([](const Place& p) {
+                                        p.withKeys({"label", "relative", "gold_index", "n", "accuracy", "low", "high",
+                                                    "answer_nll", "nll_low", "nll_high"});
+                                        return AccuracyPlot::Point{p["label"].text(),
+                                                                   p["relative"].number(),
+                                                                   p["gold_index"].smallCount(),
+                                                                   p["n"].count(std::int64_t{1} << 53),
+                                                                   p["accuracy"].number(),
+                                                                   p["low"].number(),
+                                                                   p["high"].number(),
+                                                                   p["answer_nll"].number(),
+                                                                   p["nll_low"].number(),
+                                                                   p["nll_high"].number()};
+                                    })};
     });
 }
 

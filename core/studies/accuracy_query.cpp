@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <charconv>
+#include <optional>
+#include <vector>
 
 #include "core/analysis/position_accuracy.h"
 #include "core/studies/json_rows.h"
@@ -30,7 +32,21 @@ struct Side {
     std::string name;
     SeriesRole role = SeriesRole::Current;
     std::vector<store::PositionRow> rows;
+    std::vector<std::optional<analysis::Interval>> nll = {};  ///< of the answer NLL, row by row; or empty
 };
+
+/// Row by row, as the result of the run has them.
+std::vector<std::optional<analysis::Interval>> nllIntervalsOf(const std::vector<analysis::ItemOutcome>& outcomes,
+                                                              const std::vector<store::PositionRow>& rows,
+                                                              const RunView& view) {
+    const auto seed = settingOr<std::uint64_t>(parseObject(view.run.settingsJson), "seed", 1);
+    int positions = 0;
+    for (const store::PositionRow& row : rows) positions = std::max(positions, row.position + 1);
+    const auto all = analysis::nllIntervals(outcomes, positions, seed).byPosition;
+    std::vector<std::optional<analysis::Interval>> intervals;
+    for (const store::PositionRow& row : rows) intervals.push_back(all[static_cast<std::size_t>(row.position)]);
+    return intervals;
+}
 
 Result<std::vector<Side>> reportedSides(store::StoreReader& store, const RunView& view) {
     auto rows = store.positions(view.run.id);
@@ -42,7 +58,14 @@ Result<std::vector<Side>> reportedSides(store::StoreReader& store, const RunView
         for (const store::PositionRow& row : *rows) {
             if (row.variantId == variant.id && row.split == split && row.n > 0) side.rows.push_back(row);
         }
-        if (!side.rows.empty()) sides.push_back(std::move(side));
+        if (side.rows.empty()) continue;
+        // Drawn anew at every look at a run that goes on, they would cost more than the run's own rows.
+        if (view.run.state != store::RunState::Running) {
+            const auto outcomes = storedOutcomes(store, variant.id, split);
+            if (!outcomes) return fail(outcomes.error());
+            side.nll = nllIntervalsOf(*outcomes, side.rows, view);
+        }
+        sides.push_back(std::move(side));
     }
     return sides;
 }
@@ -102,8 +125,9 @@ Result<std::vector<Side>> studiedSides(store::StoreReader& store, const RunView&
     const auto add = [&](const std::string& name, SeriesRole role, const std::vector<analysis::ItemOutcome>& outcomes,
                          bool graded) {
         const auto& labels = study->searches.front().positions;
-        sides.push_back(
-            {name, role, positionRows(analysis::accuracyByPosition(outcomes, labels, graded), 0, "report")});
+        Side& side = sides.emplace_back(
+            Side{name, role, positionRows(analysis::accuracyByPosition(outcomes, labels, graded), 0, "report")});
+        if (view.run.state != store::RunState::Running) side.nll = nllIntervalsOf(outcomes, side.rows, view);
     };
     if (!study->searches.empty()) add("baseline", SeriesRole::Baseline, study->searches.front().baseline, false);
     for (const StudyLevel& level : study->levels)
@@ -143,9 +167,15 @@ Result<analysis::PlotData> accuracyPlot(store::StoreReader& store, const RunView
     std::int64_t items = 0;
     for (const Side& side : *sides) {
         AccuracyPlot::Series series{side.name, side.role, {}};
-        for (const store::PositionRow& row : side.rows) {
-            series.points.push_back({row.label, relativeOf(row.label, row.goldIndex, maxGold), row.goldIndex, row.n,
-                                     row.accuracy, row.ciLow, row.ciHigh, row.answerNll});
+        for (std::size_t i = 0; i < side.rows.size(); ++i) {
+            const store::PositionRow& row = side.rows[i];
+            AccuracyPlot::Point& point = series.points.emplace_back(
+                AccuracyPlot::Point{row.label, relativeOf(row.label, row.goldIndex, maxGold), row.goldIndex, row.n,
+                                    row.accuracy, row.ciLow, row.ciHigh, row.answerNll});
+            if (i < side.nll.size() && side.nll[i]) {
+                point.nllLow = side.nll[i]->low;
+                point.nllHigh = side.nll[i]->high;
+            }
             items = std::max(items, row.n);
         }
         plot.series.push_back(std::move(series));

@@ -31,9 +31,9 @@ analysis::AccuracyPlot accuracyPlot() {
     analysis::AccuracyPlot plot{"Accuracy by evidence position", subtitle(), {}};
     plot.series.push_back({"baseline",
                            SeriesRole::Baseline,
-                           {{"start", 0.0, 0, 40, 0.45, 0.31, 0.60, 1.167},
-                            {"middle", 0.5, 19, 40, 0.10, 0.04, 0.23, 1.823},
-                            {"end", 1.0, 39, 40, 0.10, 0.04, 0.23, 2.051}}});
+                           {{"start", 0.0, 0, 40, 0.45, 0.31, 0.60, 1.167, 0.98, 1.36},
+                            {"middle", 0.5, 19, 40, 0.10, 0.04, 0.23, 1.823, 1.6, 2.05},
+                            {"end", 1.0, 39, 40, 0.10, 0.04, 0.23, 2.051, 1.83, 2.28}}});
     plot.series.push_back({"best of run 7",
                            SeriesRole::Best,
                            {{"start", 0.0, 0, 40, 0.55, 0.40, 0.69, 0.996},
@@ -206,6 +206,8 @@ analysis::AccuracyPlot methodsAccuracyPlot(std::size_t count) {
             point.low = std::max(0.0, point.accuracy - 0.1);
             point.high = std::min(1.0, point.accuracy + 0.12);
             point.answerNll = method.answerNll.value + 0.3 * point.relative;
+            point.nllLow = point.answerNll - 0.18;
+            point.nllHigh = point.answerNll + 0.2;
         }
         plot.series.push_back(series);
     }
@@ -237,6 +239,7 @@ std::vector<analysis::PlotData> brokenPlots() {
     accuracy.series[0].points[1].low = -kInf;
     accuracy.series[1].points[1].answerNll = kInf;
     accuracy.series[1].points[2].relative = kNaN;
+    accuracy.series[0].points[0].nllHigh = kInf;
     accuracy.series.push_back({"nothing yet", SeriesRole::Other, {}});
     auto convergence = convergencePlot();
     convergence.generations[2] = {2, kNaN, -kInf, -kInf, kInf};

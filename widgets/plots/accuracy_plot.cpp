@@ -112,6 +112,14 @@ QString itemsOf(const Series& series) {
                    (series.points.size() > 1 ? QStringLiteral(" per position)") : QStringLiteral(")")));
 }
 
+/// "answer NLL 1.17 [0.98, 1.36]", without an interval where there is none.
+QString lossOf(const AccuracyPlot::Point& point) {
+    const QString value = QString(QStringLiteral("answer NLL ") % shortNumber(point.answerNll));
+    if (!std::isfinite(point.nllLow) || !std::isfinite(point.nllHigh)) return value;
+    return value % QStringLiteral(" [") % shortNumber(point.nllLow) % QStringLiteral(", ") %
+           shortNumber(point.nllHigh) % QStringLiteral("]");
+}
+
 }  // namespace
 
 void buildAccuracy(PlotBuilder& build, const AccuracyPlot& data) {
@@ -120,7 +128,7 @@ void buildAccuracy(PlotBuilder& build, const AccuracyPlot& data) {
     for (const Series& series : data.series) {
         for (const AccuracyPlot::Point& point : series.points) {
             accuracy.add(point.accuracy);
-            nll.add(point.answerNll);
+            for (const double value : {point.answerNll, point.nllLow, point.nllHigh}) nll.add(value);
         }
     }
     if (accuracy.empty() && nll.empty()) return build.empty(QStringLiteral("no item has been evaluated"));
@@ -172,14 +180,14 @@ void buildAccuracy(PlotBuilder& build, const AccuracyPlot& data) {
     const double entry = many ? std::clamp(build.width() / 3.0 - 50.0, 90.0, 260.0) : 1e6;
     for (std::size_t s = 0; s < data.series.size(); ++s) {
         const Series& series = data.series[s];
-        std::vector<PlotBuilder::Bar> bars;
-        Points losses;
+        std::vector<PlotBuilder::Bar> bars, losses;
         for (std::size_t i = 0; i < series.points.size(); ++i) {
             const AccuracyPlot::Point& point = series.points[i];
             const double x = places.of(point, i);
             const double shifted = x + (static_cast<double>(s) - (count - 1) / 2.0) * dodge;
             bars.push_back({shifted, point.accuracy, point.low, point.high});
-            losses.emplace_back(x, point.answerNll);
+            losses.push_back({shifted, point.answerNll, point.nllLow, point.nllHigh});
+            const QString loss = lossOf(point);
             const QString where =
                 QString(text(series.name) % QStringLiteral(": ") % text(point.label) % QStringLiteral(" (record ") %
                         QString::number(point.goldIndex) % QStringLiteral(") · "));
@@ -187,19 +195,16 @@ void buildAccuracy(PlotBuilder& build, const AccuracyPlot& data) {
                           QString(where % QStringLiteral("accuracy ") % shortNumber(point.accuracy) %
                                   QStringLiteral(" [") % shortNumber(point.low) % QStringLiteral(", ") %
                                   shortNumber(point.high) % QStringLiteral("] · n = ") % QString::number(point.n) %
-                                  (right ? QString()
-                                         : QString(QStringLiteral(" · answer NLL ") % shortNumber(point.answerNll)))));
-            if (!right) continue;
-            build.readout(right, x, point.answerNll,
-                          QString(where % QStringLiteral("answer NLL ") % shortNumber(point.answerNll)));
+                                  (right ? QString() : QString(QStringLiteral(" · ") % loss))));
+            if (right) build.readout(right, shifted, point.answerNll, QString(where % loss));
         }
         build.errorBars(left, bars, styles[s], many ? 3.0 : 6.0);
-        if (right) build.line(right, losses, styles[s].pen, styles[s].marker);
+        if (right) build.errorBars(right, losses, styles[s], many ? 3.0 : 6.0);
         const QString name = metrics.elidedText(text(series.name), Qt::ElideMiddle, entry);
         build.legend(items.isEmpty() ? QString(name % itemsOf(series)) : name, styles[s].pen, styles[s].marker);
     }
-    build.note(items.isEmpty() ? QStringLiteral("bars: Wilson 95 % intervals")
-                               : QString(items % QStringLiteral("; bars: Wilson 95 % intervals")));
+    const QString bars = QStringLiteral("bars: 95 % intervals over items");
+    build.note(items.isEmpty() ? bars : QString(items % QStringLiteral("; ") % bars));
 }
 
 }  // namespace lpes::widgets

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "core/studies/report.h"
 #include "core/studies/studies.h"
 #include "tests/core/studies/studies_testing.h"
@@ -29,8 +31,8 @@ class PlotQueries : public testing::Test {
 TEST_F(PlotQueries, ASearchHasEveryPlot) {
     const auto kinds = studies::availablePlots(m_store->reader(), m_run);
     ASSERT_TRUE(kinds) << kinds.error().text();
-    EXPECT_THAT(*kinds, testing::ElementsAre("curve", "accuracy", "convergence", "attention", "deviation",
-                                            "sensitivity"));
+    EXPECT_THAT(*kinds,
+                testing::ElementsAre("curve", "accuracy", "convergence", "attention", "deviation", "sensitivity"));
 }
 
 TEST_F(PlotQueries, AccuracyShowsTheHeldOutItemsOfBothSides) {
@@ -43,6 +45,27 @@ TEST_F(PlotQueries, AccuracyShowsTheHeldOutItemsOfBothSides) {
     int baselines = 0;
     for (const auto& series : plot.series) baselines += series.role == analysis::SeriesRole::Baseline ? 1 : 0;
     EXPECT_EQ(baselines, 1);
+}
+
+TEST_F(PlotQueries, AccuracyHasTheIntervalsOfTheAnswerNllThatTheResultHas) {
+    studies::EvalSettings settings;
+    settings.compute = smallSearch(m_folder).compute;
+    settings.task = smallSearch(m_folder).task;
+    settings.task.limit = 12;
+    NullObserver observer;
+    const auto outcome = take(studies::runEvaluation(settings, *m_store, observer, {}));
+    const auto run = take(m_store->reader().run(outcome.runId));
+    const auto plot = std::get<analysis::AccuracyPlot>(take(studies::plotData(m_store->reader(), run, "accuracy")));
+    ASSERT_EQ(plot.series.size(), 1u);
+    ASSERT_EQ(plot.series[0].points.size(), 3u);
+    for (std::size_t p = 0; p < 3; ++p) {
+        const auto& said = outcome.result["positions"][p];
+        EXPECT_EQ(plot.series[0].points[p].nllLow, said["answer_nll_ci_low"].get<double>()) << p;
+        EXPECT_EQ(plot.series[0].points[p].nllHigh, said["answer_nll_ci_high"].get<double>()) << p;
+        EXPECT_LT(plot.series[0].points[p].nllLow, plot.series[0].points[p].nllHigh) << p;
+    }
+    const auto few = std::get<analysis::AccuracyPlot>(take(studies::plotData(m_store->reader(), m_run, "accuracy")));
+    EXPECT_TRUE(std::isnan(few.series[0].points[0].nllLow)) << "six items";
 }
 
 TEST_F(PlotQueries, AnUnfinishedSearchShowsItsSearchItemsAndSaysSo) {
