@@ -142,9 +142,11 @@ void addTextVerbs(CLI::App& app, Action& action) {
     addModelPositional(generate->flags, generate->settings.model.model);
     addTextOptions(generate->flags, generate->text, generate->file, "--prompt");
     generate->flags.add("--ids", "LIST",
-                        "Token ids separated by commas, taken as they are; no tokenizer is needed then",
+                        "Token ids separated by commas, taken as they are; no tokenizer is needed then, and without "
+                        "one no end token is known",
                         toOptionalText(generate->ids));
-    generate->flags.add("--max-new-tokens", "N", "Tokens at most; an end token ends the text earlier [100]",
+    generate->flags.add("--max-new-tokens", "N",
+                        "Tokens at most; an end token ends the text earlier, not with --ids [100]",
                         toNumber<int>(generate->settings.maxNewTokens, 1));
     generate->flags.add("--chat", "PRESET", "Wrap the prompt as a chat turn: " + text::chatPresetNames() + " [none]",
                         [&chat = generate->settings.chat](const std::string&, const std::string& text) -> Result<void> {

@@ -88,6 +88,13 @@ std::vector<UnusedOption> unusedOptions(const SearchSettings& settings) {
     };
     // A generation of descents has one candidate from each; only a race asks how many a population keeps.
     if (gradient && !settings.racing) add("population", "--population", "--gradient-starts");
+    const std::int64_t kept = (settings.population + 1) / 2;
+    if (gradient && settings.racing && settings.gradient.starts * (settings.maxGenerations + std::int64_t{1}) <= kept) {
+        unused.push_back({"racing", "--racing",
+                          "with --optimizer gradient and no more candidates than half a population, which none falls "
+                          "out of",
+                          "a smaller --population or more --gradient-starts"});
+    }
     if (!settings.patience) unused.push_back({"min_delta", "--min-delta", "without --patience", "--patience"});
     if (!genetic) {
         for (const auto& [key, option] :

@@ -63,6 +63,16 @@ TEST(UnusedOptions, AreThoseThatAnotherOptionIsMissingFor) {
     EXPECT_EQ(unused(settings, "population"), "--population with --optimizer gradient: --gradient-starts");
     settings.racing = 0.05;  // gives up what lies behind the half of the population that is kept
     EXPECT_EQ(unused(settings, "population"), "");
+    settings.population = 12;
+    settings.maxGenerations = 6;
+    EXPECT_EQ(unused(settings, "racing"), "") << "seven candidates, six of which are kept";
+    settings.population = 13;
+    EXPECT_THAT(unused(settings, "racing"), testing::HasSubstr("more --gradient-starts"));
+    settings.gradient.starts = 2;
+    EXPECT_EQ(unused(settings, "racing"), "");
+    settings.optimizer = OptimizerKind::CmaEs;
+    settings.gradient.starts = 1;
+    EXPECT_EQ(unused(settings, "racing"), "");
 }
 
 TEST(CheckSettings, NamesTheOptionAndItsValue) {
