@@ -15,11 +15,13 @@ saving, and descents for the best (--refine): what reuse of layers leaves is cou
 are counted as "reuse" is. Of a slope the way there shares beginnings, the way back does not; short texts share none.
 Whether time follows tokens bench_sharing measures.
 
-After each generation the best candidate so far (by the search's own fitness) is what the search would answer; all of
-them are scored on fresh items of another seed that no search has seen, teacher forced, by `lpes compare`. A variant has
-reached the plain search's quality at the first generation whose answer has a mean NLL on the fresh items no worse than
-that of the plain search's last. Two tests on the fresh items pair each variant with plain's last answer: there, and at
-the variant's own last.
+After each generation the best candidate so far (by the search's own fitness) is what the search would answer. The answers
+are scored on fresh items of another seed that no search has seen, teacher forced. A variant has reached the plain search's
+quality at the first generation whose answer has a mean NLL on the fresh items no worse than that of the plain search's
+last. Two tests on the fresh items pair each variant with plain's last answer (`lpes compare`): there, and at the variant's
+own last.
+
+A search that was ended (SIGTERM) behind its last generation serves as well as one with its held-out items reported.
 """
 import argparse
 import hashlib
@@ -114,28 +116,23 @@ def profile(scales):
     return path
 
 
-def scored(profiles):
-    """path -> {position label: NLL} on the fresh items, and everything that compare says of it."""
-    methods = ["baseline"] + [f"lpes:{path}" for path in profiles]
-    result = lpes("compare", "--model", "demo", "--task", "kv", "--pairs", "20", "--keys", "words", "--limit",
-                  str(args.fresh), "--item-seed", str(args.fresh_seed), "--threads-per-worker", str(args.threads),
-                  "--guardrail", "0", "--db", str(work / "fresh.db"), "--methods", ";".join(methods))
-    return result["methods"]
-
-
-def nll(method):
-    return sum(position["answer_nll"] for position in method["positions"]) / len(method["positions"])
+def quality(path):
+    """NLL on the fresh items, asked once."""
+    seen = work / f"fresh-{args.fresh}-{args.fresh_seed}-{path.stem if path else 'baseline'}.json"
+    if not seen.exists():
+        method = f"lpes:{path}" if path else "baseline"
+        result = lpes("eval", "--model", "demo", "--task", "kv", "--pairs", "20", "--keys", "words", "--limit",
+                      str(args.fresh), "--item-seed", str(args.fresh_seed), "--threads-per-worker", str(args.threads),
+                      "--db", str(work / "fresh.db"), "--method", method)
+        seen.write_text(json.dumps(result["mean_answer_nll"]))
+    return json.loads(seen.read_text())
 
 
 names = [name for name in args.only.split(",") if name]
 courses = {name: course(name) for name in names}
-files = list(dict.fromkeys(profile(scales) for steps in courses.values() for _, scales in steps))
-print(f"{len(files)} profiles on {args.fresh} fresh items", flush=True)
-methods = scored(files)
-quality = {path: nll(method) for path, method in zip(files, methods[1:])}
-print(f"baseline {nll(methods[0]):.4f}")
+print(f"baseline {quality(None):.4f} on {args.fresh} fresh items", flush=True)
 plain = courses.get("plain")
-target = quality[profile(plain[-1][1])] if plain else None
+target = quality(profile(plain[-1][1])) if plain else None
 
 
 def paired(files):
@@ -152,14 +149,20 @@ def paired(files):
 
 reached = {}
 for name, steps in courses.items():
-    line = "  ".join(f"{cost}: {quality[profile(scales)]:.4f}" for cost, scales in steps)
-    print(f"{name:10} {line}")
-    if target is not None:
-        reached[name] = next((step for step in steps if quality[profile(step[1])] <= target), None)
+    parts = []
+    for step in steps:
+        # Behind the first that is as good, the last alone is of interest.
+        if reached.get(name) and step is not steps[-1]:
+            parts.append(f"{step[0]}: –")
+            continue
+        parts.append(f"{step[0]}: {quality(profile(step[1])):.4f}")
+        if target is not None and name not in reached and quality(profile(step[1])) <= target:
+            reached[name] = step
+    print(f"{name:10} {'  '.join(parts)}", flush=True)
 if plain:
     plain_cost, plain_file = plain[-1][0], profile(plain[-1][1])
     print(f"plain's last answer: NLL {target:.4f} after {plain_cost}")
-    tests = paired([profile(step[1]) for step in reached.values() if step] +
+    tests = paired([profile(step[1]) for step in reached.values()] +
                    [profile(steps[-1][1]) for steps in courses.values()])
 
     def words(path):
@@ -171,7 +174,7 @@ if plain:
         return f"NLL {difference['mean']:+.3f}{spread} to plain's, p = {tests[path]['p_value_vs_first']:.4f}"
 
     for name, steps in courses.items():
-        step = reached[name]
+        step = reached.get(name)
         share = "not reached" if step is None else f"reached at {step[0]} ({step[0] / plain_cost:.3f} of plain)"
         there = "" if step is None else f": {words(profile(step[1]))}"
         print(f"{name:10} {share}{there}; last at {steps[-1][0]}: {words(profile(steps[-1][1]))}", flush=True)
