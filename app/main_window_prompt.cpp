@@ -18,15 +18,15 @@ constexpr int kSearchItems = 0, kComparedItems = 1;  // places of the sources
 
 void MainWindow::wirePrompt() {
     std::vector<PromptSource> sources(2);
-    sources[kSearchItems] = {
-        tr("Search settings"), [this] {
-            const auto settings = m_search->settingsOf(m_searchPanel->form());
-            return PromptSource::Items{settings.task, studies::itemsNeeded(settings), m_searchPanel->task().problem()};
-        }};
+    sources[kSearchItems] = {tr("Search settings"), [this] {
+                                 const auto settings = m_search->settingsOf(m_searchPanel->form());
+                                 return PromptSource::Items{settings.task, studies::itemsNeeded(settings),
+                                                            m_searchPanel->task().problem(), settings.score};
+                             }};
     sources[kComparedItems] = {tr("Comparison"), [this] {
                                    const auto settings = m_compare->settingsOf(m_comparePage->panel().form());
                                    return PromptSource::Items{settings.task, settings.task.limit.value_or(100),
-                                                              m_comparePage->panel().task().problem()};
+                                                              m_comparePage->panel().task().problem(), settings.score};
                                }};
     m_prompts = std::make_unique<PromptController>(*m_promptView, std::move(sources), nullptr);
     connect(m_searchPanel, &widgets::SearchPanel::taskChanged, m_prompts.get(), &PromptController::formChanged);

@@ -34,8 +34,10 @@ std::string highlighted(const studies::ShownPrompt& shown) {
 void tellAbout(const studies::ShownPrompt& shown) {
     std::string evidence;
     for (const auto& [begin, end] : shown.tokens.evidence) evidence += fmt::format(" {}–{}", begin, end);
-    fmt::print(stderr, "item {} of {}, position {}, gold index {}: {} tokens{}, evidence at tokens{}\n", shown.item,
-               shown.benchmark.name, shown.position, shown.tokens.goldIndex, shown.tokens.prompt.size(),
+    fmt::print(stderr,
+               "item {} of {}, position {}, gold index {}: {} tokens and room for {} more{}, evidence at tokens{}\n",
+               shown.item, shown.benchmark.name, shown.position, shown.tokens.goldIndex, shown.tokens.prompt.size(),
+               shown.tokens.room,
                shown.fits ? "" : fmt::format(", which is too long for the context of {}", shown.contextLength),
                evidence.empty() ? " that are not marked" : evidence);
     if (!shown.tokens.note.empty()) fmt::print(stderr, "{}\n", shown.tokens.note);
@@ -48,7 +50,7 @@ struct ShowTask {
     SettingFlags flags;
     OutputOptions output;
     std::string model, item = "0";
-    std::optional<std::string> position;
+    std::optional<std::string> position, score;
     studies::TaskSpec task;
 
     Result<int> run() {
@@ -56,7 +58,7 @@ struct ShowTask {
         studies::ComputeSettings compute;
         compute.model = model;
         if (auto asked = requireModelAndTask(compute, task); !asked) return fail(asked.error());
-        const auto shown = studies::showPrompt(model, task, item, position);
+        const auto shown = studies::showPrompt(model, task, item, position, score);
         if (!shown) return fail(shown.error());
         if (!output.json) tellAbout(*shown);
         if (auto printed = printAnswer(output, studies::toJson(*shown), highlighted(*shown)); !printed)
@@ -104,6 +106,9 @@ void addTaskVerb(CLI::App& app, Action& action) {
     shown->flags.add("--item", "ID", "The item's id, or its number from 0 [0]", toText(shown->item));
     shown->flags.add("--position", "LABEL", "One of --positions; auto: the first [auto]",
                      toOptionalText(shown->position));
+    shown->flags.add("--score", "KIND",
+                     "As in eval: a generated answer needs more room; auto: the benchmark's own [auto]",
+                     toOptionalText(shown->score));
     addJsonOption(*show, shown->output);
     show->callback([shown, &action] { action = [shown] { return shown->run(); }; });
 

@@ -73,7 +73,7 @@ void PromptController::refresh() {
     const PromptSource::Items wanted = m_sources.at(static_cast<std::size_t>(m_view.source())).items();
     if (!wanted.problem.isEmpty()) return m_view.setError(wanted.problem);
     m_view.setBusy(true);
-    m_job.request({m_model, wanted.task, wanted.count, m_id, m_number, m_position});
+    m_job.request({m_model, wanted.task, wanted.count, m_id, m_number, m_position, wanted.score});
 }
 
 }  // namespace lpes::app

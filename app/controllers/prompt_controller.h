@@ -16,8 +16,9 @@ struct PromptSource {
     QString name;  ///< "Search settings"
     struct Items {
         studies::TaskSpec task;
-        std::int64_t count = 100;  ///< to generate
-        QString problem;           ///< why the form asks for nothing; empty when it does
+        std::int64_t count = 100;               ///< to generate
+        QString problem;                        ///< why the form asks for nothing; empty when it does
+        std::optional<std::string> score = {};  ///< as a run's settings have it
     };
     std::function<Items()> items;
 };

@@ -19,15 +19,19 @@ struct Kept {
 };
 
 Result<void> open(const PromptOrder& order, Kept& kept, const std::stop_token& end) {
-    const std::string key = studies::toJson(order.task).dump() + std::to_string(order.items);
+    const std::string key = studies::toJson(order.task).dump() + std::to_string(order.items) + order.score.value_or("");
     if (kept.maker && kept.model == order.model && kept.key == key) return {};
     kept.maker.reset();
     auto prepared =
         studies::prepareTask(order.task, order.items, &order.model->model.tokenizer(), studies::Purpose::Shown, end);
     if (!prepared) return fail(prepared.error());
+    // What cannot be run can still be looked at.
+    const auto asked = studies::scoreFor(*prepared, order.score);
+    const auto kind = asked ? asked->kind : prepared->info().defaultScore.kind;
     kept.model = order.model;
     kept.key = key;
-    kept.maker.emplace(std::move(*prepared), order.model->model.tokenizer(), order.model->model.config().contextLength);
+    kept.maker.emplace(std::move(*prepared), order.model->model.tokenizer(), order.model->model.config().contextLength,
+                       kind == tasks::ScoreKind::Kind::Generate);
     return {};
 }
 

@@ -28,6 +28,7 @@ struct PromptOrder {
     std::optional<std::string> id;        ///< of the item; unset: its number counts
     std::int64_t number = 0;              ///< the last item where there are fewer
     std::optional<std::string> position;  ///< the first where the task does not have it
+    std::optional<std::string> score;     ///< the form's; the benchmark's own where the task cannot have it
 };
 
 /// Makes prompts on a thread of its own, which keeps the items while they stay the same; the newest order wins, and an

@@ -66,7 +66,7 @@ Result<ShownPrompt> showPrompt(const PromptMaker& maker, const std::string& item
 }
 
 Result<ShownPrompt> showPrompt(const std::string& model, const TaskSpec& task, const std::string& item,
-                               const std::optional<std::string>& position) {
+                               const std::optional<std::string>& position, const std::optional<std::string>& score) {
     const auto opened = openModel(model, true);
     if (!opened) return fail(opened.error());
     // An item that is asked for by its number needs so many to be generated.
@@ -75,7 +75,11 @@ Result<ShownPrompt> showPrompt(const std::string& model, const TaskSpec& task, c
     if (position && !wanted.positions) wanted.positions = position;
     auto prepared = prepareTask(wanted, kGenerated, opened->tokenizer.get(), Purpose::Shown);
     if (!prepared) return fail(prepared.error());
-    const PromptMaker maker(std::move(*prepared), *opened->tokenizer, opened->weights->config().contextLength);
+    const auto kind = scoreFor(*prepared, score);
+    if (!kind) return fail(kind.error());
+    const bool generates = kind->kind == tasks::ScoreKind::Kind::Generate;
+    const PromptMaker maker(std::move(*prepared), *opened->tokenizer, opened->weights->config().contextLength,
+                            generates);
     return showPrompt(maker, item, position);
 }
 
@@ -97,6 +101,7 @@ json toJson(const ShownPrompt& shown) {
             {"evidence_tokens", spansJson(shown.tokens.evidence)},
             {"prompt_tokens", shown.tokens.prompt.size()},
             {"answer_tokens", shown.tokens.answer.size()},
+            {"room", shown.tokens.room},
             {"fits", shown.fits},
             {"context", shown.contextLength},
             {"note", shown.tokens.note},

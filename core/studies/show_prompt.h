@@ -16,7 +16,7 @@ struct ShownPrompt {
     PromptText text;                 ///< what the model is given; its spans are in bytes
     TokenizedPrompt tokens;          ///< the same in tokens
     tasks::BenchmarkInfo benchmark;  ///< template and hashes
-    bool fits = true;                ///< prompt and answer fit into the model's context
+    bool fits = true;                ///< prompt, and answer or what may be generated, fit into the model's context
     int contextLength = 0;
 };
 
@@ -25,12 +25,15 @@ struct ShownPrompt {
 [[nodiscard]] Result<ShownPrompt> showPrompt(const PromptMaker& maker, const std::string& item,
                                              const std::optional<std::string>& position);
 /// The same, of a model that is only opened: its weights are not read.
+/// `score`: as a run's (scoreFor); it decides whether room for a generated answer is kept, and with it where official
+/// truncation cuts.
 [[nodiscard]] Result<ShownPrompt> showPrompt(const std::string& model, const TaskSpec& task, const std::string& item,
-                                             const std::optional<std::string>& position);
+                                             const std::optional<std::string>& position,
+                                             const std::optional<std::string>& score = std::nullopt);
 
 /// {"task", "data", "item", "position", "gold_index", "text", "answer", "choices", "references", "rule",
 /// "max_new_tokens", "evidence":[[begin, end]…] in bytes, "evidence_tokens":[[begin, end]…], "prompt_tokens",
-/// "answer_tokens", "fits", "context", "note", "template", "template_hash"}.
+/// "answer_tokens", "room" for the answer, "fits", "context", "note", "template", "template_hash"}.
 [[nodiscard]] nlohmann::json toJson(const ShownPrompt& shown);
 
 }  // namespace lpes::studies

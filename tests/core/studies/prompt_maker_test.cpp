@@ -8,6 +8,7 @@
 
 #include "core/studies/item_evaluator.h"
 #include "core/studies/model_setup.h"
+#include "core/studies/show_prompt.h"
 #include "tests/core/studies/studies_testing.h"
 #include "tests/core/studies/task_files.h"
 
@@ -359,6 +360,20 @@ TEST_F(PromptPlans, T21_AnItemThatIsTooLongAnywhereIsLeftOutEverywhereAndCounted
             EXPECT_GT(entry.promptTokens, 900) << "counted whole, not cut";
         }
     }
+}
+
+TEST_F(PromptMaking, WhatIsShownKeepsTheRoomThatARunKeeps) {
+    json record = bakery();
+    record["max_new_tokens"] = 4000;
+    const studies::TaskSpec spec = own({record});
+    const auto generated = take(studies::showPrompt(folder.model(), spec, "0", std::nullopt));
+    EXPECT_EQ(generated.tokens.room, 4000) << "the score of such items when none is asked for";
+    EXPECT_EQ(generated.fits, generated.tokens.prompt.size() <= 96);
+    const auto strict = take(studies::showPrompt(folder.model(), spec, "0", std::nullopt, "strict"));
+    EXPECT_LT(strict.tokens.room, 100);
+    EXPECT_TRUE(strict.fits);
+    EXPECT_EQ(strict.text.text, generated.text.text);
+    EXPECT_FALSE(studies::showPrompt(folder.model(), spec, "0", std::nullopt, "choice")) << "it has no choices";
 }
 
 }  // namespace
