@@ -181,6 +181,7 @@ json toJson(const SuiteSettings& settings) {
                   {"benchmarks", std::move(benchmarks)}});
     json stored = withOrigins(plain, settings.origins);
     addMethodHashes(stored, settings.methodHashes);
+    if (!settings.dataHashes.empty()) stored["data_hashes"] = {{"value", settings.dataHashes}, {"origin", "file"}};
     if (!settings.sharedItems.empty()) stored["shared_items"] = {{"value", settings.sharedItems}, {"origin", "file"}};
     return stored;
 }
@@ -192,7 +193,9 @@ Result<SuiteSettings> suiteFromJson(const json& stored) {
     head.erase("workers");
     settings.methodHashes = settingOr<MethodHashes>(stored, "method_hashes", {});
     settings.sharedItems = settingOr<decltype(settings.sharedItems)>(stored, "shared_items", {});
-    for (const char* key : {"method_hashes", "shared_items"}) head.erase(key);  // which a file cannot say
+    settings.dataHashes = settingOr<std::vector<std::string>>(stored, "data_hashes", {});
+    for (const char* key : {"method_hashes", "data_hashes", "shared_items"})
+        head.erase(key);  // which a file cannot say
     json benchmarks;
     if (auto read = readHead(head, "suite settings", settings, shared, benchmarks); !read) return fail(read.error());
     settings.origins = readOrigins(stored);

@@ -121,9 +121,18 @@ Error ofSetting(const SuiteSettings& settings, const std::string& key, const Err
     return file ? inFile(settings, fmt::format("\"{}\"", key), error) : error;
 }
 
-/// Opens the items, and settles where the evidence stands; the contents of the items.
-Result<std::set<std::string>> checkBenchmark(SuiteBenchmark& benchmark, const text::Tokenizer& tokenizer,
-                                             const std::stop_token& stop) {
+/// What a benchmark asks.
+struct Asked {
+    std::set<std::string> items;  ///< their contents
+    std::string hash;             ///< of data and prompts
+};
+
+std::string hashOf(const tasks::BenchmarkInfo& info) {
+    return info.hash + ":" + info.templateHash;
+}
+
+/// Opens the items, and settles where the evidence stands.
+Result<Asked> checkBenchmark(SuiteBenchmark& benchmark, const text::Tokenizer& tokenizer, const std::stop_token& stop) {
     constexpr std::int64_t kGenerated = 100;
     if (!benchmark.task.positions && benchmark.sharedPositions) {
         // Only opened items tell whether their evidence can be moved. They are looked at and not scored: the default
@@ -138,7 +147,7 @@ Result<std::set<std::string>> checkBenchmark(SuiteBenchmark& benchmark, const te
     if (!score) return fail(score.error());
     const auto hashes = task->contentHashes(task->ids());
     if (!hashes) return fail(hashes.error());
-    return std::set<std::string>(hashes->begin(), hashes->end());
+    return Asked{{hashes->begin(), hashes->end()}, hashOf(task->info())};
 }
 
 bool haveCommon(const std::set<std::string>& one, const std::set<std::string>& other) {
@@ -165,6 +174,7 @@ Result<void> checkSuite(SuiteSettings& settings, const OpenedModel& model, Progr
         return fail(ofSetting(settings, own ? "guardrail_ceval" : "guardrail_mmlu", guardrail.error()));
     }
     settings.sharedItems.clear();
+    settings.dataHashes.clear();
     std::vector<std::set<std::string>> items;
     for (SuiteBenchmark& benchmark : settings.benchmarks) {
         auto own = checkBenchmark(benchmark, *model.tokenizer, stop);
@@ -173,10 +183,11 @@ Result<void> checkSuite(SuiteSettings& settings, const OpenedModel& model, Progr
             return fail(inFile(settings, where, own.error()));
         }
         for (std::size_t i = 0; i < items.size(); ++i) {
-            if (haveCommon(items[i], *own))
+            if (haveCommon(items[i], own->items))
                 settings.sharedItems.emplace_back(settings.benchmarks[i].label, benchmark.label);
         }
-        items.push_back(std::move(*own));
+        items.push_back(std::move(own->items));
+        settings.dataHashes.push_back(std::move(own->hash));
     }
     return {};
 }
@@ -190,6 +201,22 @@ Result<void> requireSameMethods(const SuiteSettings& settings, const OpenedModel
         const auto method = methodFor(*spec, *model.weights, quiet);
         if (!method) return fail(method.error());
         if (auto same = requireSameMethod(settings.methodHashes, *spec, methodHash(*spec, *method)); !same) return same;
+    }
+    return {};
+}
+
+/// Benchmarks that have not begun would ask other items than the table's others, which were told apart from these.
+Result<void> requireSameData(const SuiteSettings& settings, const OpenedModel& model, const std::stop_token& stop) {
+    if (settings.dataHashes.size() != settings.benchmarks.size()) return {};  // begun by an earlier version
+    for (std::size_t i = 0; i < settings.benchmarks.size(); ++i) {
+        SuiteBenchmark benchmark = settings.benchmarks[i];
+        const auto own = checkBenchmark(benchmark, *model.tokenizer, stop);
+        if (!own) return fail(own.error());
+        if (own->hash == settings.dataHashes[i]) continue;
+        return fail(ErrorCode::BadInput,
+                    fmt::format("benchmark {} ('{}'): its data or prompts have changed since the suite began; put them "
+                                "back, or start the suite anew",
+                                i + 1, benchmark.label));
     }
     return {};
 }
@@ -259,8 +286,10 @@ Result<StudyOutcome> resumeSuite(std::int64_t runId, store::StoreWriter& store, 
     if (!stored) return fail(stored.error());
     const auto settings = suiteFromJson(*stored);
     if (!settings) return fail(settings.error());
-    auto model = modelOf(*settings, observer, stop, loaded,
-                         [&](const OpenedModel& opened) { return requireSameMethods(*settings, opened); });
+    auto model = modelOf(*settings, observer, stop, loaded, [&](const OpenedModel& opened) -> Result<void> {
+        if (auto same = requireSameMethods(*settings, opened); !same) return same;
+        return requireSameData(*settings, opened, stop);
+    });
     if (!model) return fail(model.error());
     if (auto same = requireSameModel(store.reader(), *run, *model, settings->compute.model, observer); !same)
         return fail(same.error());

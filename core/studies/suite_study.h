@@ -33,6 +33,9 @@ struct SuiteSettings {
     std::vector<std::string> methods;  ///< at least one; the first is what the others are compared with
     MethodHashes methodHashes;         ///< resolved when the suite begins; every benchmark asks these
     std::vector<SuiteBenchmark> benchmarks;
+    /// [benchmarks] Of each one's data and prompts, settled when the suite begins; what has not begun by then asks
+    /// others no more than what has.
+    std::vector<std::string> dataHashes;
     /// Labels of benchmarks that have an item in common, by its content; settled when the suite begins.
     std::vector<std::pair<std::string, std::string>> sharedItems;
     GuardrailSettings guardrail;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "core/base/files.h"
 #include "core/studies/report.h"
 #include "core/studies/suite_study.h"
 #include "tests/core/studies/studies_testing.h"
@@ -467,6 +468,24 @@ TEST_F(SuiteTest, OtherFilesBehindItsMethodsAreRefusedOnResuming) {
     suite.erase("shared_items");
     suite["method_hashes"] = json::object();
     refused(suite, {"suite.json", "'method_hashes'"});
+}
+
+TEST_F(SuiteTest, OtherDataAreRefusedOnResumingAlsoOfBenchmarksThatHaveNotBegun) {
+    json suite = plain();
+    StopAfter stopping(3);
+    const auto stopped = take(studies::runSuite(take(read(suite)), *store, stopping, stopping.token()));
+    ASSERT_TRUE(stopped.stoppedEarly);
+    const std::string before = take(readTextFile(folder / "own.jsonl"));
+    writeBytes(folder / "own.jsonl", jsonLines({bakery(), bakery("x"), bakery("z")}));
+    const auto changed = studies::resumeSuite(stopped.runId, *store, observer, {});
+    ASSERT_FALSE(changed);
+    EXPECT_EQ(changed.error().code, ErrorCode::BadInput);
+    EXPECT_THAT(changed.error().message, HasSubstr("benchmark 2 ('own')"));
+    EXPECT_EQ(take(store->reader().run(stopped.runId)).state, store::RunState::Stopped);
+    writeBytes(folder / "own.jsonl", before);
+    EXPECT_EQ(take(studies::resumeSuite(stopped.runId, *store, observer, {})).result["state"], "finished");
+    suite["data_hashes"] = json::array();
+    refused(suite, {"suite.json", "'data_hashes'"});
 }
 
 TEST_F(SuiteTest, AnotherModelIsRefusedOnResuming) {
