@@ -218,6 +218,11 @@ void readForm(const json& object, JsonlForm& form, const FaultSink& fault) {
     };
     readTemplate("template", form.layout, kLayoutNames);
     readTemplate("document", form.document, kDocumentNames);
+    const auto document = PromptTemplate::parse(form.document, kDocumentNames);
+    if (object.contains("document") && document && document->count("text") != 1) {
+        fault("document", fmt::format("has {{text}} {} times; one is needed, or the evidence is not in the prompt",
+                                      document->count("text")));
+    }
     if (const auto scoring = textAt(object, "scoring", fault)) {
         const auto metric = parseMetric(*scoring);
         if (!metric) {
