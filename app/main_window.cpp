@@ -18,6 +18,7 @@
 #include "app/controllers/prompt_controller.h"
 #include "app/controllers/search_controller.h"
 #include "app/controllers/store_controller.h"
+#include "app/controllers/train_controller.h"
 #include "app/draft_keeper.h"
 #include "app/pages/compare_page.h"
 #include "app/pages/edit_page.h"
@@ -86,6 +87,7 @@ MainWindow::MainWindow(StudioOptions options, QWidget* parent) : QMainWindow(par
     const auto& kept = m_options.draftFolder;
     m_compare = std::make_unique<CompareController>(m_document, m_comparePage->panel(), m_settings,
                                                     kept.empty() ? kept : kept / "compared", nullptr);
+    m_train = std::make_unique<TrainController>(nullptr);
     makeMenus();
     makeToolBar();
     makeStatusBar();
@@ -93,6 +95,7 @@ MainWindow::MainWindow(StudioOptions options, QWidget* parent) : QMainWindow(par
     wireModels();
     wireSearch();
     wireCompare();
+    wireTrain();
     wireStore();
     wireExport();
     wirePrompt();
@@ -187,6 +190,7 @@ void MainWindow::openDatabase(const std::filesystem::path& path) {
     m_stores->open(path);
     m_search->setDatabase(path);
     m_compare->setDatabase(path);
+    m_train->setDatabase(path);
     say(tr("Data base: %1").arg(shownPath(path)));
 }
 
@@ -230,8 +234,11 @@ void MainWindow::closeEvent(QCloseEvent* event) {
 void MainWindow::askBeforeClosing() {
     if (findChild<QMessageBox*>(QStringLiteral("closeQuestion"))) return;
     const QString& host = m_search->host();
+    const QString what = m_compare->isBusy() ? tr("A comparison is running")
+                         : m_train->isBusy() ? tr("A training is running")
+                                             : tr("A search is running");
     auto* question = new QMessageBox(
-        QMessageBox::Question, m_compare->isBusy() ? tr("A comparison is running") : tr("A search is running"),
+        QMessageBox::Question, what,
         host.isEmpty()
             ? tr("Stop it and close? What it has finished is stored; the run can be resumed later.")
             : tr("It runs on %1 and can go on there without this window; resuming it comes back to it.").arg(host),

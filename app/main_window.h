@@ -43,6 +43,7 @@ class PromptController;
 class SearchController;
 class SearchPage;
 class StoreController;
+class TrainController;
 class WorkspaceDocks;
 
 /// What the window is started with.
@@ -85,6 +86,7 @@ class MainWindow : public QMainWindow {
     [[nodiscard]] SearchPage& searchPage() { return *m_searchPage; }
     [[nodiscard]] ComparePage& comparePage() { return *m_comparePage; }
     [[nodiscard]] CompareController& compare() { return *m_compare; }
+    [[nodiscard]] TrainController& training() { return *m_train; }
     [[nodiscard]] LiveController& live() { return *m_live; }
     [[nodiscard]] ModelController& models() { return *m_models; }
     [[nodiscard]] SearchController& search() { return *m_search; }
@@ -135,13 +137,17 @@ class MainWindow : public QMainWindow {
     void wirePrompt();
     // main_window_compare.cpp
     void wireCompare();
-    /// Who may start: a search and a comparison write to the same data base, and the second would spoil the first's
-    /// times.
+    /// Who may start: searches, comparisons and trainings write to the same data base, and another one would spoil a
+    /// comparison's times.
     void offerJobs(const QString& whyNoModel);
     [[nodiscard]] bool isBusy() const;
     void stopAndClose();
     void leaveAndClose();  ///< a search on another machine goes on there
     void closeWhenEnded();
+    // main_window_train.cpp
+    void wireTrain();
+    /// That a run was stopped, with a button to go on; refused where another data base is open by then.
+    void offerResuming(qint64 run, const std::filesystem::path& database);
     void modelReady(const std::shared_ptr<const ReadyModel>& model);
     void searchFinished(qint64 runId, const nlohmann::json& result);
     /// With the stored profile of the run that is selected; says why when there is none.
@@ -173,7 +179,7 @@ class MainWindow : public QMainWindow {
     widgets::RunList* m_runList = nullptr;
     widgets::LogPanel* m_log = nullptr;
     widgets::MessageBar* m_messages = nullptr;
-    QProgressBar* m_loading = nullptr;
+    QProgressBar *m_loading = nullptr, *m_training = nullptr;
     QToolButton* m_cancelLoading = nullptr;
     QLabel *m_modelLabel = nullptr, *m_stateLabel = nullptr;
     std::vector<widgets::GhostCurve> m_ghosts;  ///< as the editor shows them
@@ -188,6 +194,7 @@ class MainWindow : public QMainWindow {
     std::unique_ptr<LiveController> m_live;
     std::unique_ptr<SearchController> m_search;
     std::unique_ptr<CompareController> m_compare;
+    std::unique_ptr<TrainController> m_train;
     std::unique_ptr<PromptController> m_prompts;
 };
 

@@ -2,6 +2,7 @@
 #include "app/controllers/model_controller.h"
 #include "app/controllers/search_controller.h"
 #include "app/controllers/store_controller.h"
+#include "app/controllers/train_controller.h"
 #include "app/main_window.h"
 #include "app/pages/compare_page.h"
 #include "app/presenters.h"
@@ -58,12 +59,17 @@ void MainWindow::offerJobs(const QString& whyNoModel) {
     const auto& model = m_models->model();
     const QString searching = tr("A search is under way; stop it first");
     const QString comparing = tr("A comparison is under way; stop it first");
-    if (m_compare->isBusy()) {
+    const QString training = tr("A training is under way; stop it first");
+    if (m_train->isBusy()) {
+        m_search->setModel(nullptr, training);
+    } else if (m_compare->isBusy()) {
         m_search->setModel(nullptr, comparing);
     } else if (!m_search->isBusy()) {
         m_search->setModel(model, whyNoModel);
     }
-    if (m_search->isBusy()) {
+    if (m_train->isBusy()) {
+        m_compare->setModel(nullptr, training);
+    } else if (m_search->isBusy()) {
         m_compare->setModel(nullptr, searching);
     } else if (!m_compare->isBusy()) {
         m_compare->setModel(model, whyNoModel);
@@ -71,7 +77,7 @@ void MainWindow::offerJobs(const QString& whyNoModel) {
 }
 
 bool MainWindow::isBusy() const {
-    return m_search->isBusy() || m_compare->isBusy();
+    return m_search->isBusy() || m_compare->isBusy() || m_train->isBusy();
 }
 
 void MainWindow::closeWhenEnded() {
@@ -80,15 +86,17 @@ void MainWindow::closeWhenEnded() {
         close();
         return;
     }
-    // The other one is idle: one of the two runs at a time.
+    // The others are idle: one of the three runs at a time.
     connect(m_search.get(), &SearchController::ended, this, &QWidget::close);
     connect(m_compare.get(), &CompareController::ended, this, &QWidget::close);
+    connect(m_train.get(), &TrainController::ended, this, &QWidget::close);
 }
 
 void MainWindow::stopAndClose() {
     closeWhenEnded();
     m_search->stop();
     m_compare->stop();
+    m_train->stop();
 }
 
 void MainWindow::leaveAndClose() {

@@ -17,6 +17,7 @@
 #include "app/controllers/export_controller.h"
 #include "app/controllers/model_controller.h"
 #include "app/controllers/search_controller.h"
+#include "app/controllers/train_controller.h"
 #include "app/main_window.h"
 #include "app/pages/compare_page.h"
 #include "app/pages/edit_page.h"
@@ -190,6 +191,8 @@ void MainWindow::makeSearchMenu() {
         const std::int64_t run = m_runList->selectedRun();
         if (run != 0) Q_EMIT m_runList->resumeRequested(run);
     });
+    menu->addAction(m_train->stopAction());
+    m_train->stopAction()->setIcon(signIcon(Sign::Stop));
     m_search->startAction()->setIcon(signIcon(Sign::Start));
     m_search->pauseAction()->setIcon(signIcon(Sign::Pause));
     m_search->resumeAction()->setIcon(signIcon(Sign::Resume));

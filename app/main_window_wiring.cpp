@@ -12,6 +12,7 @@
 #include "app/controllers/prompt_controller.h"
 #include "app/controllers/search_controller.h"
 #include "app/controllers/store_controller.h"
+#include "app/controllers/train_controller.h"
 #include "app/draft_keeper.h"
 #include "app/main_window.h"
 #include "app/pages/compare_page.h"
@@ -193,15 +194,7 @@ void MainWindow::wireSearch() {
         m_stores->nudge();
         if (run == 0) return say(tr("The search was stopped before its run began; nothing is stored"));
         say(tr("Run %1 is stopped; what it finished is stored").arg(run));
-        m_messages->show(MessageBar::Kind::Info, tr("Run %1 is stopped; what it finished is stored.").arg(run),
-                         {{tr("Resume"), [this, run, database = m_search->database()] {
-                               if (database != m_search->database()) {
-                                   return complain(tr("Run %1 is in %2; open that data base to resume it")
-                                                       .arg(run)
-                                                       .arg(QString::fromStdString(database.string())));
-                               }
-                               Q_EMIT m_runList->resumeRequested(run);
-                           }}});
+        offerResuming(run, m_search->database());
     });
     connect(search, &SearchController::left, this, [this](qint64 run) {
         m_stores->nudge();
@@ -262,13 +255,15 @@ void MainWindow::wireStore() {
         if (isBusy()) return complain(tr("A run is under way; stop it before run %1 is resumed").arg(run));
         const widgets::RunLine* line = m_runList->model().find(run);
         if (line && !line->resumable) {
-            return complain(tr("Run %1 is %2; only a stopped, interrupted or failed search or comparison can be "
-                               "resumed")
+            return complain(tr("Run %1 is %2; only a stopped, interrupted or failed search, comparison or training "
+                               "can be resumed")
                                 .arg(run)
                                 .arg(line->state));
         }
         if (line && line->kind == QStringLiteral("compare")) {
             m_compare->resumeRun(run);
+        } else if (line && line->kind == QStringLiteral("train")) {
+            m_train->resumeRun(run);
         } else {
             m_search->resumeRun(run);
         }

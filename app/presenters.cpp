@@ -69,6 +69,12 @@ QString detailsOf(const store::RunRow& run) {
     return words;
 }
 
+/// Of a training's result; NaN: it has no step.
+double lastLoss(const json& result) {
+    const json curve = result.is_object() ? result.value("curve", json::array()) : json::array();
+    return !curve.is_array() || curve.empty() ? NAN : numberAt(curve.back(), "lm_loss");
+}
+
 /// The method of a comparison's result with the lowest answer NLL; null: there is none.
 json lowestLoss(const json& result) {
     json lowest;
@@ -106,6 +112,14 @@ QString comparisonOf(const json& result) {
     return QStringLiteral("better than %1: %2").arg(first, better.join(QStringLiteral(", ")));
 }
 
+QString trainingOf(const json& result) {
+    if (!result.is_object()) return {};
+    return QStringLiteral("LM loss %1 after %2 step(s); the router is %3")
+        .arg(fixed(lastLoss(result)))
+        .arg(result.value("steps", 0))
+        .arg(text(result.value("router", std::string())));
+}
+
 std::string outcomeOf(const store::RunRow& run) {
     if (run.state == store::RunState::Failed) return run.error;
     const json result = objectOf(run.resultJson);
@@ -114,8 +128,7 @@ std::string outcomeOf(const store::RunRow& run) {
         return std::isfinite(fitness) ? "best " + fixed(fitness).toStdString() : std::string();
     }
     if (run.kind == "train") {
-        const json curve = result.is_object() ? result.value("curve", json::array()) : json::array();
-        const double loss = !curve.is_array() || curve.empty() ? NAN : numberAt(curve.back(), "lm_loss");
+        const double loss = lastLoss(result);
         return std::isfinite(loss) ? "loss " + fixed(loss).toStdString() : std::string();
     }
     if (const json lowest = lowestLoss(result); !lowest.is_null()) {
@@ -143,7 +156,7 @@ std::vector<RunLine> runLines(const StoreSnapshot& snapshot) {
         line.details = detailsOf(run);
         const bool left = run.state == store::RunState::Stopped || run.state == store::RunState::Interrupted ||
                           run.state == store::RunState::Failed;
-        line.resumable = (run.kind == "search" || run.kind == "compare") && left;
+        line.resumable = (run.kind == "search" || run.kind == "compare" || run.kind == "train") && left;
         line.hasProfile = snapshot.hasProfile[i];
         lines.push_back(std::move(line));
     }

@@ -27,6 +27,8 @@ namespace lpes::app {
 [[nodiscard]] QString freshnessOf(const RunDetail& detail);
 /// Which methods of a comparison's result are better than its first; empty for anything else.
 [[nodiscard]] QString comparisonOf(const nlohmann::json& result);
+/// What a finished training's result came to, and where its router is.
+[[nodiscard]] QString trainingOf(const nlohmann::json& result);
 /// Did a search's winner beat the baseline on the held-out items, by the test that its result holds?
 [[nodiscard]] bool isBetter(const nlohmann::json& result);
 /// The verdict of a search's result on its held-out items; empty for anything else.

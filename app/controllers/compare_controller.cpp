@@ -136,41 +136,41 @@ void CompareController::start(const CompareForm& form) {
     if (m_job || !m_model) return;
     if (const QString problem = m_panel.problem(); !problem.isEmpty()) return m_panel.setError(problem);
     if (!requireData(m_panel.task())) return;
-    run({settingsOf(form), 0, m_database, m_model});
+    run(compareOrder(settingsOf(form), 0, m_database, m_model));
 }
 
 void CompareController::resumeRun(std::int64_t runId) {
     if (m_job || runId == 0) return;
-    run({{}, runId, m_database, m_model});
+    run(compareOrder({}, runId, m_database, m_model));
 }
 
 void CompareController::stop() {
     if (m_job) m_job->stop();
 }
 
-void CompareController::run(CompareOrder order) {
+void CompareController::run(StudyOrder order) {
     m_panel.setError({});
     m_panel.setResumable(0);
     m_progress = {};
     m_progress.stage = tr("preparing");
     m_startedAt = steadySeconds();
-    m_job = std::make_unique<CompareJob>(std::move(order), nullptr);
-    CompareJob* job = m_job.get();
-    connect(job, &CompareJob::stateChanged, this, [this](SearchState) { showState(); });
-    connect(job, &CompareJob::progressChanged, this, &CompareController::showProgress);
-    connect(job, &CompareJob::warningRaised, this, &CompareController::warningRaised);
-    connect(job, &CompareJob::finished, this, [this](qint64 id, const nlohmann::json& result) {
+    m_job = std::make_unique<StudyJob>(std::move(order), nullptr);
+    StudyJob* job = m_job.get();
+    connect(job, &StudyJob::stateChanged, this, [this](SearchState) { showState(); });
+    connect(job, &StudyJob::progressChanged, this, &CompareController::showProgress);
+    connect(job, &StudyJob::warningRaised, this, &CompareController::warningRaised);
+    connect(job, &StudyJob::finished, this, [this](qint64 id, const nlohmann::json& result) {
         clearJob();
         Q_EMIT finished(id, result);
         Q_EMIT ended();
     });
-    connect(job, &CompareJob::stopped, this, [this](qint64 id) {
+    connect(job, &StudyJob::stopped, this, [this](qint64 id) {
         clearJob();
         m_panel.setResumable(id);
         Q_EMIT stopped(id);
         Q_EMIT ended();
     });
-    connect(job, &CompareJob::failed, this, [this](const Error& error) {
+    connect(job, &StudyJob::failed, this, [this](const Error& error) {
         clearJob();
         m_panel.setError(QString::fromStdString(error.text()));
         Q_EMIT failed(error);

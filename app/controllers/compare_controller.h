@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <memory>
 
-#include "app/jobs/compare_job.h"
 #include "app/jobs/store_snapshot.h"
+#include "app/jobs/study_job.h"
 #include "core/base/result.h"
 #include "core/studies/run_settings.h"
 #include "widgets/panels/compare_panel.h"
@@ -58,7 +58,7 @@ class CompareController : public QObject {
     void ended();
 
   private:
-    void run(CompareOrder order);
+    void run(StudyOrder order);
     void showState();
     void showProgress(const Progress& progress);
     void clearJob();
@@ -74,7 +74,7 @@ class CompareController : public QObject {
     studies::SearchRunSettings m_study;
     widgets::SearchProgress m_progress;
     double m_startedAt = 0.0;
-    std::unique_ptr<CompareJob> m_job;
+    std::unique_ptr<StudyJob> m_job;
 };
 
 }  // namespace lpes::app

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "app/jobs/compare_job.h"
+#include "app/jobs/study_job.h"
 #include "app/presenters.h"
 #include "core/base/clock.h"
 #include "core/base/files.h"
@@ -18,8 +18,8 @@
 namespace lpes::test {
 namespace {
 
-using app::CompareJob;
 using app::MainWindow;
+using app::StudyJob;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using widgets::SearchState;
@@ -38,17 +38,17 @@ studies::CompareSettings smallComparison(const StudyFolder& folder, std::int64_t
 /// A comparison job and what it says.
 struct Watched {
     explicit Watched(const StudyFolder& folder, std::int64_t items, std::int64_t resume = 0)
-        : job({smallComparison(folder, items), resume, folder / "lpes.db", nullptr}, nullptr) {
-        QObject::connect(&job, &CompareJob::finished, [this](qint64 id, const nlohmann::json& json) {
+        : job(app::compareOrder(smallComparison(folder, items), resume, folder / "lpes.db", nullptr), nullptr) {
+        QObject::connect(&job, &StudyJob::finished, [this](qint64 id, const nlohmann::json& json) {
             end = "finished";
             run = id;
             result = json;
         });
-        QObject::connect(&job, &CompareJob::stopped, [this](qint64 id) {
+        QObject::connect(&job, &StudyJob::stopped, [this](qint64 id) {
             end = "stopped";
             run = id;
         });
-        QObject::connect(&job, &CompareJob::failed, [this](const Error& why) {
+        QObject::connect(&job, &StudyJob::failed, [this](const Error& why) {
             end = "failed";
             error = why;
         });
@@ -59,7 +59,7 @@ struct Watched {
     [[nodiscard]] bool waitForState(SearchState state) {
         return waitFor([&] { return job.state() == state || !end.empty(); }) && job.state() == state;
     }
-    CompareJob job;
+    StudyJob job;
     std::string end;
     std::int64_t run = 0;
     nlohmann::json result;
