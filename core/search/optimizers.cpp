@@ -6,6 +6,7 @@
 #include "core/search/gradient_descent.h"
 #include "core/search/operators.h"
 #include "core/search/optimizer.h"
+#include "core/search/population.h"
 
 namespace lpes::search {
 namespace {
@@ -196,7 +197,7 @@ class Exhaustive : public Optimizer {
 int candidatesOf(const SearchSettings& settings, int generation) {
     if (settings.optimizer == OptimizerKind::Gradient) return settings.gradient.starts;
     if (generation == 0 || settings.optimizer == OptimizerKind::Exhaustive) return settings.population;
-    return settings.population - (settings.population + 1) / 2;
+    return settings.population - keptOf(settings.population);
 }
 
 int descentsOf(const SearchSettings& settings, int generation) {

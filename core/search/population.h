@@ -12,14 +12,19 @@ namespace lpes::search {
 /// search.
 [[nodiscard]] bool ranksBefore(const CandidateRecord& a, const CandidateRecord& b);
 
+/// How many of a population stay when the next generation is bred: the better half, rounded up.
+template <class Count>
+[[nodiscard]] constexpr Count keptOf(Count population) {
+    return (population + 1) / 2;
+}
+
 /// The candidates that live at the same time: places in the archive, best first.
 class Population {
   public:
     /// `pareto`: ranked by several objectives, in place of the fitness.
     explicit Population(std::size_t capacity, bool pareto = false) : m_capacity(capacity), m_pareto(pareto) {}
 
-    /// How many stay when the next generation is bred: the better half, rounded up.
-    [[nodiscard]] std::size_t keptCount() const { return (m_capacity + 1) / 2; }
+    [[nodiscard]] std::size_t keptCount() const { return keptOf(m_capacity); }
     /// Keeps the better half and adds the newly bred places [first, archive.size()), ranked anew: by ranksBefore, or by
     /// the crowded comparison of those that are complete, candidates that share an earlier one's scales behind them.
     void renew(const Archive& archive, std::size_t first);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/search/optimizer.h"
+#include "core/search/population.h"
 
 namespace lpes::search {
 namespace {
@@ -88,7 +89,7 @@ std::vector<UnusedOption> unusedOptions(const SearchSettings& settings) {
     };
     // A generation of descents has one candidate from each; only a race asks how many a population keeps.
     if (gradient && !settings.racing) add("population", "--population", "--gradient-starts");
-    const std::int64_t kept = (settings.population + 1) / 2;
+    const std::int64_t kept = keptOf(settings.population);
     if (gradient && settings.racing && settings.gradient.starts * (settings.maxGenerations + std::int64_t{1}) <= kept) {
         unused.push_back({"racing", "--racing",
                           "with --optimizer gradient and no more candidates than half a population, which none falls "
