@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/analysis/position_accuracy.h"
@@ -135,37 +136,43 @@ Result<std::vector<Side>> studiedSides(store::StoreReader& store, const RunView&
     return sides;
 }
 
+/// What there is to show of a run, and which items it was measured on, in words that follow their number.
+struct Shown {
+    std::vector<Side> sides;
+    const char* which = "";
+};
+
+Result<Shown> shownOf(store::StoreReader& store, const RunView& view) {
+    const auto shown = [](Result<std::vector<Side>> sides, const char* which) -> Result<Shown> {
+        if (!sides) return fail(sides.error());
+        return Shown{std::move(*sides), which};
+    };
+    // Asked first: intervals of sides that are not shown would be drawn for nothing.
+    if (isUnderWay(view)) return shown(comparedSides(store, view), " so far");
+    if (view.run.kind == "study") return shown(studiedSides(store, view), " held out");
+    auto reported = reportedSides(store, view);
+    if (view.run.kind != "search") return shown(std::move(reported), "");
+    if (reported && reported->empty())
+        return shown(searchedSides(store, view), " of the search: the held-out ones come at its end");
+    return shown(std::move(reported), " held out");
+}
+
 }  // namespace
 
 Result<analysis::PlotData> accuracyPlot(store::StoreReader& store, const RunView& view) {
-    auto sides = reportedSides(store, view);
-    if (!sides) return fail(sides.error());
-    const char* which = view.run.kind == "search" ? " held out" : "";
-    if (sides->empty() && view.run.kind == "search") {
-        sides = searchedSides(store, view);
-        if (!sides) return fail(sides.error());
-        which = " of the search: the held-out ones come at its end";
-    }
-    if (view.run.kind == "study") {
-        sides = studiedSides(store, view);
-        if (!sides) return fail(sides.error());
-        which = " held out";
-    }
-    if (isUnderWay(view)) {
-        sides = comparedSides(store, view);
-        if (!sides) return fail(sides.error());
-        which = " so far";
-    }
-    if (sides->empty()) return noData(view, "accuracy", "no item has been evaluated yet");
+    const auto shown = shownOf(store, view);
+    if (!shown) return fail(shown.error());
+    const std::vector<Side>& sides = shown->sides;
+    if (sides.empty()) return noData(view, "accuracy", "no item has been evaluated yet");
     const json spec = parseObject(view.dataset.specJson);
     int maxGold = spec.contains("pairs") && spec["pairs"].is_number_integer() ? spec["pairs"].get<int>() - 1 : 0;
-    for (const Side& side : *sides) {
+    for (const Side& side : sides) {
         for (const store::PositionRow& row : side.rows) maxGold = std::max(maxGold, row.goldIndex);
     }
     AccuracyPlot plot;
     plot.title = "Accuracy by position of the evidence";
     std::int64_t items = 0;
-    for (const Side& side : *sides) {
+    for (const Side& side : sides) {
         AccuracyPlot::Series series{side.name, side.role, {}};
         for (std::size_t i = 0; i < side.rows.size(); ++i) {
             const store::PositionRow& row = side.rows[i];
@@ -180,7 +187,7 @@ Result<analysis::PlotData> accuracyPlot(store::StoreReader& store, const RunView
         }
         plot.series.push_back(std::move(series));
     }
-    plot.subtitle = view.subtitle(items) + which;
+    plot.subtitle = view.subtitle(items) + shown->which;
     return plot;
 }
 
