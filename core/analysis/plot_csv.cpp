@@ -84,8 +84,8 @@ std::string csv(const AccuracyPlot& plot) {
     for (const auto& series : plot.series) {
         for (const auto& point : series.points) {
             table.row({series.name, point.label, number(point.relative), number(point.goldIndex), number(point.n),
-                       number(point.accuracy), number(point.low), number(point.high), number(point.answerNll),
-                       number(point.nllLow), number(point.nllHigh)});
+                       number(point.accuracy.value), number(point.accuracy.low), number(point.accuracy.high),
+                       number(point.answerNll.value), number(point.answerNll.low), number(point.answerNll.high)});
         }
     }
     return std::move(table).text();

@@ -13,6 +13,12 @@ namespace lpes::analysis {
 /// Decides colour and dash, never by colour alone (ui.md): baseline grey, current blue, best vermillion.
 enum class SeriesRole { Baseline, Current, Best, Other };
 
+/// A figure that was measured with its 95 % interval. NaN: not measured, or too few items for an interval.
+struct Estimate {
+    static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+    double value = kUnknown, low = kUnknown, high = kUnknown;
+};
+
 struct CurvePlot {
     std::string title;     ///< what it shows
     std::string subtitle;  ///< model, task, items, run
@@ -32,16 +38,14 @@ struct CurvePlot {
 };
 
 struct AccuracyPlot {
-    static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
     std::string title, subtitle;
     struct Point {
         std::string label;      ///< position as the user wrote it
         double relative = 0.0;  ///< 0 … 1
         int goldIndex = 0;
         std::int64_t n = 0;
-        double accuracy = 0.0, low = 0.0, high = 1.0;
-        double answerNll = 0.0;
-        double nllLow = kUnknown, nllHigh = kUnknown;  ///< 95 % interval over items; NaN: too few, or under way
+        Estimate accuracy;
+        Estimate answerNll;  ///< nats per token; its interval is not drawn of a run that is under way
     };
     struct Series {
         std::string name;
@@ -128,11 +132,8 @@ struct SensitivityPlot {
 
 /// Several methods on the same items. What was not measured is NaN.
 struct MethodsPlot {
-    static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+    static constexpr double kUnknown = Estimate::kUnknown;
     std::string title, subtitle;
-    struct Estimate {
-        double value = kUnknown, low = kUnknown, high = kUnknown;  ///< 95 % interval
-    };
     struct Method {
         std::string name;  ///< its spelling
         SeriesRole role = SeriesRole::Other;

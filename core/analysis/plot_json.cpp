@@ -41,6 +41,10 @@ Json points(const std::vector<std::pair<double, double>>& values) {
     return out;
 }
 
+Json estimate(const Estimate& e) {
+    return Json::array({number(e.value), number(e.low), number(e.high)});
+}
+
 template <class T, class Write>
 Json list(const std::vector<T>& values, Write write) {
     Json out = Json::array();
@@ -67,16 +71,8 @@ Json write(const CurvePlot& plot) {
 
 Json write(const AccuracyPlot& plot) {
     const auto point = [](const AccuracyPlot::Point& p) {
-        return Json{{"label", p.label},
-                    {"relative", number(p.relative)},
-                    {"gold_index", p.goldIndex},
-                    {"n", p.n},
-                    {"accuracy", number(p.accuracy)},
-                    {"low", number(p.low)},
-                    {"high", number(p.high)},
-                    {"answer_nll", number(p.answerNll)},
-                    {"nll_low", number(p.nllLow)},
-                    {"nll_high", number(p.nllHigh)}};
+        return Json{{"label", p.label}, {"relative", number(p.relative)},   {"gold_index", p.goldIndex},
+                    {"n", p.n},         {"accuracy", estimate(p.accuracy)}, {"answer_nll", estimate(p.answerNll)}};
     };
     return {{"kind", "accuracy"},
             {"series", list(plot.series, [&](const AccuracyPlot::Series& s) {
@@ -177,10 +173,6 @@ Json write(const LossPlot& plot) {
                      {"step", s.step},         {"lm_loss", number(s.lmLoss)},     {"aux_loss", number(s.auxLoss)},
                      {"loss", number(s.loss)}, {"grad_norm", number(s.gradNorm)}, {"tokens", s.tokens}};
              })}};
-}
-
-Json estimate(const MethodsPlot::Estimate& e) {
-    return Json::array({number(e.value), number(e.low), number(e.high)});
 }
 
 Json write(const MethodsPlot& plot) {

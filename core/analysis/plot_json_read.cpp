@@ -140,24 +140,27 @@ void read(const Place& at, CurvePlot& plot) {
     });
 }
 
+Estimate readEstimate(const Place& at) {
+    const std::vector<double> three = at.numbers();
+    if (three.size() != 3) {
+        at.refuse("has " + std::to_string(three.size()) + " numbers; value, low and high are expected");
+    }
+    return {three[0], three[1], three[2]};
+}
+
 void read(const Place& at, AccuracyPlot& plot) {
     at.withKeys({"kind", "title", "subtitle", "series"});
     plot.series = at["series"].list<AccuracyPlot::Series>([](const Place& s) {
         s.withKeys({"name", "role", "points"});
         return AccuracyPlot::Series{s["name"].text(), s["role"].role(),
                                     s["points"].list<AccuracyPlot::Point>([](const Place& p) {
-                                        p.withKeys({"label", "relative", "gold_index", "n", "accuracy", "low", "high",
-                                                    "answer_nll", "nll_low", "nll_high"});
+                                        p.withKeys({"label", "relative", "gold_index", "n", "accuracy", "answer_nll"});
                                         return AccuracyPlot::Point{p["label"].text(),
                                                                    p["relative"].number(),
                                                                    p["gold_index"].smallCount(),
                                                                    p["n"].count(std::int64_t{1} << 53),
-                                                                   p["accuracy"].number(),
-                                                                   p["low"].number(),
-                                                                   p["high"].number(),
-                                                                   p["answer_nll"].number(),
-                                                                   p["nll_low"].number(),
-                                                                   p["nll_high"].number()};
+                                                                   readEstimate(p["accuracy"]),
+                                                                   readEstimate(p["answer_nll"])};
                                     })};
     });
 }
@@ -278,14 +281,6 @@ void read(const Place& at, LossPlot& plot) {
                               s["aux_loss"].number(),  s["loss"].number(),
                               s["grad_norm"].number(), s["tokens"].count(std::int64_t{1} << 53)};
     });
-}
-
-MethodsPlot::Estimate readEstimate(const Place& at) {
-    const std::vector<double> three = at.numbers();
-    if (three.size() != 3) {
-        at.refuse("has " + std::to_string(three.size()) + " numbers; value, low and high are expected");
-    }
-    return {three[0], three[1], three[2]};
 }
 
 void read(const Place& at, MethodsPlot& plot) {

@@ -176,13 +176,17 @@ Result<analysis::PlotData> accuracyPlot(store::StoreReader& store, const RunView
         AccuracyPlot::Series series{side.name, side.role, {}};
         for (std::size_t i = 0; i < side.rows.size(); ++i) {
             const store::PositionRow& row = side.rows[i];
-            AccuracyPlot::Point& point = series.points.emplace_back(
-                AccuracyPlot::Point{row.label, relativeOf(row.label, row.goldIndex, maxGold), row.goldIndex, row.n,
-                                    row.accuracy, row.ciLow, row.ciHigh, row.answerNll});
+            analysis::Estimate nll{.value = row.answerNll};
             if (i < side.nll.size() && side.nll[i]) {
-                point.nllLow = side.nll[i]->low;
-                point.nllHigh = side.nll[i]->high;
+                nll.low = side.nll[i]->low;
+                nll.high = side.nll[i]->high;
             }
+            series.points.push_back({row.label,
+                                     relativeOf(row.label, row.goldIndex, maxGold),
+                                     row.goldIndex,
+                                     row.n,
+                                     {row.accuracy, row.ciLow, row.ciHigh},
+                                     nll});
             items = std::max(items, row.n);
         }
         plot.series.push_back(std::move(series));

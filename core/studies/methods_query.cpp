@@ -41,7 +41,7 @@ std::string textAt(const json& object, const char* key) {
 }
 
 /// A figure with its "…_interval".
-MethodsPlot::Estimate estimateAt(const json& object, const std::string& key) {
+analysis::Estimate estimateAt(const json& object, const std::string& key) {
     const json interval = memberAt(object, (key + "_interval").c_str());
     return {numberAt(object, key.c_str()), numberAt(interval, "low"), numberAt(interval, "high")};
 }

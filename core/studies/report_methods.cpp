@@ -18,7 +18,7 @@ std::string known(double value, const char* format) {
     return std::isfinite(value) ? fmt::format(fmt::runtime(format), value) : "–";
 }
 
-std::string estimate(const analysis::MethodsPlot::Estimate& value, const char* format) {
+std::string estimate(const analysis::Estimate& value, const char* format) {
     std::string words = known(value.value, format);
     if (std::isfinite(value.low) && std::isfinite(value.high))
         words += fmt::format(" ({} to {})", known(value.low, format), known(value.high, format));

@@ -31,14 +31,14 @@ analysis::AccuracyPlot accuracyPlot() {
     analysis::AccuracyPlot plot{"Accuracy by evidence position", subtitle(), {}};
     plot.series.push_back({"baseline",
                            SeriesRole::Baseline,
-                           {{"start", 0.0, 0, 40, 0.45, 0.31, 0.60, 1.167, 0.98, 1.36},
-                            {"middle", 0.5, 19, 40, 0.10, 0.04, 0.23, 1.823, 1.6, 2.05},
-                            {"end", 1.0, 39, 40, 0.10, 0.04, 0.23, 2.051, 1.83, 2.28}}});
+                           {{"start", 0.0, 0, 40, {0.45, 0.31, 0.60}, {1.167, 0.98, 1.36}},
+                            {"middle", 0.5, 19, 40, {0.10, 0.04, 0.23}, {1.823, 1.6, 2.05}},
+                            {"end", 1.0, 39, 40, {0.10, 0.04, 0.23}, {2.051, 1.83, 2.28}}}});
     plot.series.push_back({"best of run 7",
                            SeriesRole::Best,
-                           {{"start", 0.0, 0, 40, 0.55, 0.40, 0.69, 0.996},
-                            {"middle", 0.5, 19, 40, 0.225, 0.12, 0.38, 1.585},
-                            {"end", 1.0, 39, 40, 0.20, 0.11, 0.35, 1.629}}});
+                           {{"start", 0.0, 0, 40, {0.55, 0.40, 0.69}, {0.996}},
+                            {"middle", 0.5, 19, 40, {0.225, 0.12, 0.38}, {1.585}},
+                            {"end", 1.0, 39, 40, {0.20, 0.11, 0.35}, {1.629}}}});
     return plot;
 }
 
@@ -202,12 +202,10 @@ analysis::AccuracyPlot methodsAccuracyPlot(std::size_t count) {
     for (const auto& method : methodsPlot(count).methods) {
         analysis::AccuracyPlot::Series series{method.name, method.role, accuracyPlot().series[0].points};
         for (auto& point : series.points) {
-            point.accuracy = std::clamp(point.accuracy + method.accuracy.value - 0.2, 0.0, 1.0);
-            point.low = std::max(0.0, point.accuracy - 0.1);
-            point.high = std::min(1.0, point.accuracy + 0.12);
-            point.answerNll = method.answerNll.value + 0.3 * point.relative;
-            point.nllLow = point.answerNll - 0.18;
-            point.nllHigh = point.answerNll + 0.2;
+            const double accuracy = std::clamp(point.accuracy.value + method.accuracy.value - 0.2, 0.0, 1.0);
+            point.accuracy = {accuracy, std::max(0.0, accuracy - 0.1), std::min(1.0, accuracy + 0.12)};
+            const double nll = method.answerNll.value + 0.3 * point.relative;
+            point.answerNll = {nll, nll - 0.18, nll + 0.2};
         }
         plot.series.push_back(series);
     }
@@ -235,11 +233,11 @@ std::vector<analysis::PlotData> brokenPlots() {
     curve.series[1].controlPoints[1].first = kNaN;
     curve.series[0].scales.clear();
     auto accuracy = accuracyPlot();
-    accuracy.series[0].points[0].accuracy = kNaN;
-    accuracy.series[0].points[1].low = -kInf;
-    accuracy.series[1].points[1].answerNll = kInf;
+    accuracy.series[0].points[0].accuracy.value = kNaN;
+    accuracy.series[0].points[1].accuracy.low = -kInf;
+    accuracy.series[1].points[1].answerNll.value = kInf;
     accuracy.series[1].points[2].relative = kNaN;
-    accuracy.series[0].points[0].nllHigh = kInf;
+    accuracy.series[0].points[0].answerNll.high = kInf;
     accuracy.series.push_back({"nothing yet", SeriesRole::Other, {}});
     auto convergence = convergencePlot();
     convergence.generations[2] = {2, kNaN, -kInf, -kInf, kInf};

@@ -17,7 +17,7 @@ namespace lpes::widgets {
 namespace {
 
 using Method = analysis::MethodsPlot::Method;
-using Estimate = analysis::MethodsPlot::Estimate;
+using analysis::Estimate;
 using Model = MethodTableModel;
 
 constexpr int kMarkSize = 10;

@@ -114,10 +114,10 @@ QString itemsOf(const Series& series) {
 
 /// "answer NLL 1.17 [0.98, 1.36]", without an interval where there is none.
 QString lossOf(const AccuracyPlot::Point& point) {
-    const QString value = QString(QStringLiteral("answer NLL ") % shortNumber(point.answerNll));
-    if (!std::isfinite(point.nllLow) || !std::isfinite(point.nllHigh)) return value;
-    return value % QStringLiteral(" [") % shortNumber(point.nllLow) % QStringLiteral(", ") %
-           shortNumber(point.nllHigh) % QStringLiteral("]");
+    const QString value = QString(QStringLiteral("answer NLL ") % shortNumber(point.answerNll.value));
+    if (!std::isfinite(point.answerNll.low) || !std::isfinite(point.answerNll.high)) return value;
+    return value % QStringLiteral(" [") % shortNumber(point.answerNll.low) % QStringLiteral(", ") %
+           shortNumber(point.answerNll.high) % QStringLiteral("]");
 }
 
 }  // namespace
@@ -127,8 +127,9 @@ void buildAccuracy(PlotBuilder& build, const AccuracyPlot& data) {
     Extent nll, accuracy;
     for (const Series& series : data.series) {
         for (const AccuracyPlot::Point& point : series.points) {
-            accuracy.add(point.accuracy);
-            for (const double value : {point.answerNll, point.nllLow, point.nllHigh}) nll.add(value);
+            accuracy.add(point.accuracy.value);
+            for (const double value : {point.answerNll.value, point.answerNll.low, point.answerNll.high})
+                nll.add(value);
         }
     }
     if (accuracy.empty() && nll.empty()) return build.empty(QStringLiteral("no item has been evaluated"));
@@ -185,18 +186,19 @@ void buildAccuracy(PlotBuilder& build, const AccuracyPlot& data) {
             const AccuracyPlot::Point& point = series.points[i];
             const double x = places.of(point, i);
             const double shifted = x + (static_cast<double>(s) - (count - 1) / 2.0) * dodge;
-            bars.push_back({shifted, point.accuracy, point.low, point.high});
-            losses.push_back({shifted, point.answerNll, point.nllLow, point.nllHigh});
+            bars.push_back({shifted, point.accuracy.value, point.accuracy.low, point.accuracy.high});
+            losses.push_back({shifted, point.answerNll.value, point.answerNll.low, point.answerNll.high});
             const QString loss = lossOf(point);
             const QString where =
                 QString(text(series.name) % QStringLiteral(": ") % text(point.label) % QStringLiteral(" (record ") %
                         QString::number(point.goldIndex) % QStringLiteral(") · "));
-            build.readout(left, shifted, point.accuracy,
-                          QString(where % QStringLiteral("accuracy ") % shortNumber(point.accuracy) %
-                                  QStringLiteral(" [") % shortNumber(point.low) % QStringLiteral(", ") %
-                                  shortNumber(point.high) % QStringLiteral("] · n = ") % QString::number(point.n) %
-                                  (right ? QString() : QString(QStringLiteral(" · ") % loss))));
-            if (right) build.readout(right, shifted, point.answerNll, QString(where % loss));
+            build.readout(
+                left, shifted, point.accuracy.value,
+                QString(where % QStringLiteral("accuracy ") % shortNumber(point.accuracy.value) % QStringLiteral(" [") %
+                        shortNumber(point.accuracy.low) % QStringLiteral(", ") % shortNumber(point.accuracy.high) %
+                        QStringLiteral("] · n = ") % QString::number(point.n) %
+                        (right ? QString() : QString(QStringLiteral(" · ") % loss))));
+            if (right) build.readout(right, shifted, point.answerNll.value, QString(where % loss));
         }
         build.errorBars(left, bars, styles[s], many ? 3.0 : 6.0);
         if (right) build.errorBars(right, losses, styles[s], many ? 3.0 : 6.0);

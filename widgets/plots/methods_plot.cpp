@@ -15,7 +15,7 @@ constexpr int kRowHeight = 24;
 /// One of the panels beside each other.
 struct Column {
     QString label, shortLabel, what;
-    MethodsPlot::Estimate Method::*estimate;
+    analysis::Estimate Method::*estimate;
     double reference;  ///< where nothing differs from the first; NaN: there is no such place
 };
 
@@ -29,7 +29,7 @@ std::vector<Column> columns() {
              QStringLiteral("time, ratio to the first"), &Method::timeRatio, 1.0}};
 }
 
-QString withInterval(const MethodsPlot::Estimate& estimate) {
+QString withInterval(const analysis::Estimate& estimate) {
     QString words = shortNumber(estimate.value);
     if (std::isfinite(estimate.low) && std::isfinite(estimate.high)) {
         words += QString(QStringLiteral(" [") % shortNumber(estimate.low) % QStringLiteral(", ") %
@@ -40,7 +40,7 @@ QString withInterval(const MethodsPlot::Estimate& estimate) {
 
 QString readoutOf(const Method& method, const Column& column, bool first) {
     QStringList words{text(method.name)};
-    const MethodsPlot::Estimate& value = method.*column.estimate;
+    const analysis::Estimate& value = method.*column.estimate;
     if (std::isfinite(value.value)) {
         words << QString(column.what % QLatin1Char(' ') % withInterval(value));
     } else if (first) {
@@ -72,7 +72,7 @@ QString readoutOf(const Method& method, const Column& column, bool first) {
 QCPRange rangeOf(const MethodsPlot& data, const Column& column) {
     Extent seen;
     for (const Method& method : data.methods) {
-        const MethodsPlot::Estimate& value = method.*column.estimate;
+        const analysis::Estimate& value = method.*column.estimate;
         seen.add(value.value);
         seen.add(value.low);
         seen.add(value.high);
@@ -142,7 +142,7 @@ void buildMethods(PlotBuilder& build, const MethodsPlot& data) {
         }
         for (std::size_t i = 0; i < data.methods.size(); ++i) {
             const Method& method = data.methods[i];
-            MethodsPlot::Estimate value = method.*column.estimate;
+            analysis::Estimate value = method.*column.estimate;
             // The first one differs from itself by nothing, and has no interval for that.
             if (i == 0 && !std::isfinite(value.value)) value.value = column.reference;
             const double y = static_cast<double>(data.methods.size() - 1 - i);

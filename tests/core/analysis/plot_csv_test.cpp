@@ -22,8 +22,9 @@ TEST(PlotCsv, WritesACurve) {
 
 TEST(PlotCsv, WritesAccuracyByPosition) {
     AccuracyPlot plot;
-    plot.series.push_back({"baseline", SeriesRole::Baseline, {{"begin", 0.0, 0, 40, 0.45, 0.3, 0.6, 1.167, 1.0, 1.3}}});
-    plot.series.push_back({"few", SeriesRole::Other, {{"begin", 0.0, 0, 4, 0.25, 0.05, 0.7, 2.5}}});
+    plot.series.push_back(
+        {"baseline", SeriesRole::Baseline, {{"begin", 0.0, 0, 40, {0.45, 0.3, 0.6}, {1.167, 1.0, 1.3}}}});
+    plot.series.push_back({"few", SeriesRole::Other, {{"begin", 0.0, 0, 4, {0.25, 0.05, 0.7}, {2.5}}}});
     EXPECT_EQ(plotCsv(plot),
               "series,position,relative,gold_index,n,accuracy,ci_low,ci_high,answer_nll,answer_nll_ci_low,answer_nll_"
               "ci_high\r\n"

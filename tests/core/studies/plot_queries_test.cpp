@@ -60,12 +60,12 @@ TEST_F(PlotQueries, AccuracyHasTheIntervalsOfTheAnswerNllThatTheResultHas) {
     ASSERT_EQ(plot.series[0].points.size(), 3u);
     for (std::size_t p = 0; p < 3; ++p) {
         const auto& said = outcome.result["positions"][p];
-        EXPECT_EQ(plot.series[0].points[p].nllLow, said["answer_nll_ci_low"].get<double>()) << p;
-        EXPECT_EQ(plot.series[0].points[p].nllHigh, said["answer_nll_ci_high"].get<double>()) << p;
-        EXPECT_LT(plot.series[0].points[p].nllLow, plot.series[0].points[p].nllHigh) << p;
+        EXPECT_EQ(plot.series[0].points[p].answerNll.low, said["answer_nll_ci_low"].get<double>()) << p;
+        EXPECT_EQ(plot.series[0].points[p].answerNll.high, said["answer_nll_ci_high"].get<double>()) << p;
+        EXPECT_LT(plot.series[0].points[p].answerNll.low, plot.series[0].points[p].answerNll.high) << p;
     }
     const auto few = std::get<analysis::AccuracyPlot>(take(studies::plotData(m_store->reader(), m_run, "accuracy")));
-    EXPECT_TRUE(std::isnan(few.series[0].points[0].nllLow)) << "six items";
+    EXPECT_TRUE(std::isnan(few.series[0].points[0].answerNll.low)) << "six items";
 }
 
 TEST_F(PlotQueries, AnUnfinishedSearchShowsItsSearchItemsAndSaysSo) {
