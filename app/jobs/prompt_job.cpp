@@ -26,12 +26,13 @@ Result<void> open(const PromptOrder& order, Kept& kept, const std::stop_token& e
         studies::prepareTask(order.task, order.items, &order.model->model.tokenizer(), studies::Purpose::Shown, end);
     if (!prepared) return fail(prepared.error());
     // What cannot be run can still be looked at.
-    const auto asked = studies::scoreFor(*prepared, order.score);
-    const auto kind = asked ? asked->kind : prepared->info().defaultScore.kind;
+    const auto score = studies::scoreFor(*prepared, order.score) ? order.score : std::nullopt;
+    auto maker = studies::promptMakerFor(std::move(*prepared), order.model->model.tokenizer(),
+                                         order.model->model.config().contextLength, score);
+    if (!maker) return fail(maker.error());
     kept.model = order.model;
     kept.key = key;
-    kept.maker.emplace(std::move(*prepared), order.model->model.tokenizer(), order.model->model.config().contextLength,
-                       kind == tasks::ScoreKind::Kind::Generate);
+    kept.maker = std::move(*maker);
     return {};
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "core/studies/model_setup.h"
 #include "core/studies/run_session.h"
@@ -42,6 +43,13 @@ json spansJson(const std::vector<std::pair<int, int>>& spans) {
 
 }  // namespace
 
+Result<PromptMaker> promptMakerFor(PreparedTask task, const text::Tokenizer& tokenizer, int contextLength,
+                                   const std::optional<std::string>& score) {
+    const auto kind = scoreFor(task, score);
+    if (!kind) return fail(kind.error());
+    return PromptMaker(std::move(task), tokenizer, contextLength, kind->kind == tasks::ScoreKind::Kind::Generate);
+}
+
 Result<ShownPrompt> showPrompt(const PromptMaker& maker, const std::string& item,
                                const std::optional<std::string>& position) {
     const PreparedTask& task = maker.task();
@@ -75,12 +83,10 @@ Result<ShownPrompt> showPrompt(const std::string& model, const TaskSpec& task, c
     if (position && !wanted.positions) wanted.positions = position;
     auto prepared = prepareTask(wanted, kGenerated, opened->tokenizer.get(), Purpose::Shown);
     if (!prepared) return fail(prepared.error());
-    const auto kind = scoreFor(*prepared, score);
-    if (!kind) return fail(kind.error());
-    const bool generates = kind->kind == tasks::ScoreKind::Kind::Generate;
-    const PromptMaker maker(std::move(*prepared), *opened->tokenizer, opened->weights->config().contextLength,
-                            generates);
-    return showPrompt(maker, item, position);
+    const auto maker =
+        promptMakerFor(std::move(*prepared), *opened->tokenizer, opened->weights->config().contextLength, score);
+    if (!maker) return fail(maker.error());
+    return showPrompt(*maker, item, position);
 }
 
 json toJson(const ShownPrompt& shown) {

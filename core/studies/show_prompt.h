@@ -20,13 +20,17 @@ struct ShownPrompt {
     int contextLength = 0;
 };
 
+/// Makes the prompts that a run with this score asks (scoreFor): where answers are generated, their room is kept. Usage
+/// for a score that the task does not have.
+[[nodiscard]] Result<PromptMaker> promptMakerFor(PreparedTask task, const text::Tokenizer& tokenizer, int contextLength,
+                                                 const std::optional<std::string>& score);
+
 /// `item`: an id, or a number from 0 in the data's order. `position`: one of the task's, the first when unset. Usage
 /// when there is none of that name.
 [[nodiscard]] Result<ShownPrompt> showPrompt(const PromptMaker& maker, const std::string& item,
                                              const std::optional<std::string>& position);
 /// The same, of a model that is only opened: its weights are not read.
-/// `score`: as a run's (scoreFor); it decides whether room for a generated answer is kept, and with it where official
-/// truncation cuts.
+/// `score`: as promptMakerFor has it; the room for a generated answer moves where official truncation cuts.
 [[nodiscard]] Result<ShownPrompt> showPrompt(const std::string& model, const TaskSpec& task, const std::string& item,
                                              const std::optional<std::string>& position,
                                              const std::optional<std::string>& score = std::nullopt);
