@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -12,13 +11,11 @@
 #include "core/base/thread_priority.h"
 #include "core/model/moice_file.h"
 #include "core/model/torch/moice_trainer.h"
-#include "core/model/torch/torch_runtime.h"
-#include "core/rope/rivals.h"
 #include "core/studies/model_setup.h"
-#include "core/studies/output_check.h"
 #include "core/studies/resuming.h"
 #include "core/studies/run_session.h"
 #include "core/studies/run_view.h"
+#include "core/studies/train_checkpoint.h"
 #include "core/studies/train_run.h"
 #include "core/studies/training_text.h"
 
@@ -29,125 +26,6 @@ namespace fs = std::filesystem;
 namespace {
 
 using nlohmann::json;
-
-constexpr int kDefaultSteps = 7;
-
-/// Settings that are in force, each with its origin, and what the checkpoint must agree with.
-class Resolver {
-  public:
-    Resolver(const TrainMoiceSettings& settings, const json* stored) : m_settings(settings), m_stored(stored) {}
-
-    /// `target` holds the default.
-    template <class T>
-    Result<void> take(const char* key, const std::optional<T>& given, T& target) {
-        const bool known = m_stored && m_stored->contains(key);
-        if (known && given && m_stored->at(key) != json(*given)) {
-            return fail(ErrorCode::Usage,
-                        fmt::format("{} {} is not what the training was begun with ({}); leave it out to go on, or "
-                                    "begin anew without --resume",
-                                    key, json(*given).dump(), m_stored->at(key).dump()));
-        }
-        try {
-            if (given) {
-                target = *given;
-            } else if (known) {
-                target = m_stored->at(key).template get<T>();
-            }
-        } catch (const json::exception&) {
-            return fail(ErrorCode::BadInput,
-                        fmt::format("the checkpoint's '{}' is {}; begin the training anew, without --resume", key,
-                                    m_stored->at(key).dump()));
-        }
-        const auto origin = m_settings.origins.find(key);
-        note(key, target,
-             given   ? origin == m_settings.origins.end() ? "flag" : origin->second
-             : known ? "checkpoint"
-                     : "default");
-        return {};
-    }
-
-    void note(const char* key, const json& value, const std::string& origin) {
-        m_values[key] = value;
-        m_shown[key] = {{"value", value}, {"origin", origin}};
-    }
-
-    [[nodiscard]] const json& values() const { return m_values; }  ///< key → value
-    [[nodiscard]] const json& shown() const { return m_shown; }    ///< key → {"value", "origin"}
-
-  private:
-    const TrainMoiceSettings& m_settings;
-    const json* m_stored;
-    json m_values = json::object(), m_shown = json::object();
-};
-
-/// Everything that is resolved before the model is loaded.
-struct Plan {
-    model::MoiceRecipe recipe;
-    int steps = kDefaultSteps, threads = 1;
-    std::string dtype = "auto";
-    json values, shown;
-};
-
-Result<Plan> resolve(const TrainMoiceSettings& settings, const model::ModelConfig& config, const json* stored) {
-    Plan plan;
-    plan.recipe.maxLength = std::min(plan.recipe.maxLength, config.contextLength);
-    plan.recipe.bases = rope::moiceBases(config.rope.theta);
-    Resolver resolver(settings, stored);
-    model::MoiceRecipe& recipe = plan.recipe;
-    if (auto r = resolver.take("seed", settings.seed, recipe.seed); !r) return fail(r.error());
-    if (auto r = resolver.take("sequences_per_step", settings.sequencesPerStep, recipe.sequencesPerStep); !r)
-        return fail(r.error());
-    if (auto r = resolver.take("max_length", settings.maxLength, recipe.maxLength); !r) return fail(r.error());
-    if (auto r = resolver.take("bases", settings.bases, recipe.bases); !r) return fail(r.error());
-    recipe.topK = static_cast<int>(recipe.bases.size());
-    if (auto r = resolver.take("top_k", settings.topK, recipe.topK); !r) return fail(r.error());
-    // 0 would mean "all" further inside, and nobody asks for no expert.
-    if (recipe.topK == 0) return fail(ErrorCode::Usage, "top_k 0 keeps no expert; give at least 1");
-    if (auto r = resolver.take("lr", settings.learningRate, recipe.adamw.learningRate); !r) return fail(r.error());
-    if (auto r = resolver.take("aux", settings.auxCoefficient, recipe.auxCoefficient); !r) return fail(r.error());
-    if (auto r = resolver.take("weight_decay", settings.weightDecay, recipe.adamw.weightDecay); !r)
-        return fail(r.error());
-    if (auto r = resolver.take("beta1", settings.beta1, recipe.adamw.beta1); !r) return fail(r.error());
-    if (auto r = resolver.take("beta2", settings.beta2, recipe.adamw.beta2); !r) return fail(r.error());
-    if (auto r = resolver.take("epsilon", settings.epsilon, recipe.adamw.epsilon); !r) return fail(r.error());
-    if (auto r = resolver.take("max_grad_norm", settings.maxGradNorm, recipe.maxGradNorm); !r) return fail(r.error());
-    auto threads = resolveThreads(1, settings.threads);
-    if (!threads) return fail(threads.error());
-    plan.threads = *threads;
-    if (auto r = resolver.take("threads", settings.threads, plan.threads); !r) return fail(r.error());
-    const std::optional<std::string> dtype =
-        settings.model.dtype == "auto" ? std::nullopt : std::optional<std::string>(settings.model.dtype);
-    if (auto r = resolver.take("dtype", dtype, plan.dtype); !r) return fail(r.error());
-    // More steps than at first are no contradiction.
-    json earlier;
-    if (stored && stored->contains("steps") && stored->at("steps").is_number_integer()) earlier = stored->at("steps");
-    plan.steps = settings.steps.value_or(earlier.is_null() ? kDefaultSteps : earlier.get<int>());
-    resolver.note("steps", plan.steps, settings.steps ? "flag" : earlier.is_null() ? "default" : "checkpoint");
-    if (plan.steps < 1 || plan.steps > 1'000'000) {
-        return fail(ErrorCode::Usage, fmt::format("steps {} is out of range; give 1 to 1000000", plan.steps));
-    }
-    if (auto r = model::checkMoiceRecipe(recipe, config); !r) return fail(r.error());
-    plan.values = resolver.values();
-    plan.shown = resolver.shown();
-    return plan;
-}
-
-/// What a checkpoint must agree with beside the settings.
-Result<void> requireSame(const json& stored, const char* key, const std::string& now, const char* what) {
-    if (stored.contains(key) && stored.at(key) == now) return {};
-    return fail(ErrorCode::BadInput,
-                fmt::format("{} is no longer the one that the training was begun with; give the same, or begin anew "
-                            "without --resume",
-                            what));
-}
-
-void warnAboutOtherMachine(const json& stored, const json& now, ProgressObserver& observer) {
-    for (const auto& [key, what] : {std::pair{"device_description", "processor"}, std::pair{"libtorch", "LibTorch"}}) {
-        if (!stored.contains(key) || stored.at(key) == now.at(key)) continue;
-        observer.warned(fmt::format("the training was begun with another {} ({}; now {}): its last bits may differ",
-                                    what, stored.at(key).dump(), now.at(key).dump()));
-    }
-}
 
 class Training {
   public:
@@ -228,40 +106,20 @@ class Training {
     }
 
     Result<void> prepare() {
-        std::error_code ignored;
-        const bool there = fs::exists(m_checkpoint, ignored);
-        if (m_settings.resume && !there) {
-            return fail(ErrorCode::BadInput,
-                        fmt::format("there is no checkpoint '{}' to go on from; leave out --resume, or give the --out "
-                                    "of the training",
-                                    m_checkpoint.string()));
-        }
-        if (auto safe = requireReplaceable(there); !safe) return safe;
+        if (auto safe = checkTrainingFiles(m_settings); !safe) return safe;
         lowerThreadPriority();
         const auto opened = openModel(m_settings.model.model, false);
         if (!opened) return fail(opened.error());
         const model::ModelConfig& config = opened->weights->config();
-        std::optional<model::MoiceCheckpoint> checkpoint;
-        if (there) {
-            auto read = model::readMoiceCheckpoint(m_checkpoint, config);
-            if (!read && m_settings.resume) return fail(read.error());
-            if (read) checkpoint = std::move(*read);
-            if (m_left && checkpoint) {
-                if (auto own = requireOwnCheckpoint(m_store.reader(), *m_left, *checkpoint, m_checkpoint); !own)
-                    return own;
-            }
-            if (!m_settings.resume) {
-                if (auto r = requireFinished(checkpoint); !r) return r;
-                checkpoint.reset();
-            }
-        }
-        auto plan = resolve(m_settings, config, checkpoint ? &checkpoint->identity : nullptr);
+        auto checkpoint = checkpointFor(m_settings, config, m_store.reader(), m_left);
+        if (!checkpoint) return fail(checkpoint.error());
+        auto plan = resolveTraining(m_settings, config, *checkpoint ? &(*checkpoint)->identity : nullptr);
         if (!plan) return fail(plan.error());
         m_plan = std::move(*plan);
-        if (checkpoint && static_cast<int>(checkpoint->state.curve.size()) > m_plan.steps) {
+        if (*checkpoint && static_cast<int>((*checkpoint)->state.curve.size()) > m_plan.steps) {
             return fail(ErrorCode::Usage,
                         fmt::format("steps {} is less than the {} that the checkpoint has gone; give more",
-                                    m_plan.steps, checkpoint->state.curve.size()));
+                                    m_plan.steps, (*checkpoint)->state.curve.size()));
         }
         auto loaded =
             loadModel({m_settings.model.model, m_plan.dtype, m_settings.model.device, true}, m_observer, m_stop);
@@ -274,61 +132,7 @@ class Training {
             !r) {
             return r;
         }
-        return openText(checkpoint);
-    }
-
-    /// Nothing that is read is written over, and nothing that no training wrote is replaced.
-    [[nodiscard]] Result<void> requireReplaceable(bool checkpointThere) const {
-        std::vector<CommandInput> inputs{{"--text", m_settings.text}};
-        addModelInput(inputs, "--model", m_settings.model.model);
-        std::error_code ignored;
-        const bool outThere = fs::exists(m_settings.out, ignored);
-        const auto outHolds = model::moiceFileAt(m_settings.out), checkpointHolds = model::moiceFileAt(m_checkpoint);
-        // A router or a checkpoint of ours is no input, whatever folder it lies in.
-        if (!outHolds) {
-            if (auto apart = requireNoInput(m_settings.out, inputs); !apart) return apart;
-        }
-        if (!checkpointHolds) {
-            if (auto apart = requireNoInput(m_checkpoint, inputs); !apart) return apart;
-        }
-        if (outThere && outHolds != model::MoiceFile::Router) {
-            return fail(ErrorCode::Usage,
-                        fmt::format("'{}' is there and is no router that 'lpes train moice' wrote, so that it is not "
-                                    "replaced; name another file for --out",
-                                    m_settings.out.string()));
-        }
-        if (m_settings.resume) return {};
-        if (checkpointThere && checkpointHolds != model::MoiceFile::Checkpoint) {
-            return fail(ErrorCode::Usage,
-                        fmt::format("'{}', where the checkpoint goes, is there and is none, so that it is not "
-                                    "replaced; name another file for --out",
-                                    m_checkpoint.string()));
-        }
-        if (!outThere || m_settings.overwrite) return {};
-        return fail(ErrorCode::Usage,
-                    fmt::format("'{}' holds a finished router; --overwrite trains anew in its place, --resume with "
-                                "more --steps goes on from its checkpoint",
-                                m_settings.out.string()));
-    }
-
-    /// A training that was left is not thrown away in silence.
-    [[nodiscard]] Result<void> requireFinished(const std::optional<model::MoiceCheckpoint>& checkpoint) const {
-        if (checkpoint) {
-            const auto steps = checkpoint->identity.value("steps", json());
-            const bool finished =
-                steps.is_number_integer() && static_cast<int>(checkpoint->state.curve.size()) >= steps.get<int>();
-            if (finished && m_settings.overwrite) return {};
-            if (finished) {
-                return fail(ErrorCode::Usage,
-                            fmt::format("'{}' is the checkpoint of a finished training; --overwrite trains anew in its "
-                                        "place, --resume with more --steps goes on from it",
-                                        m_checkpoint.string()));
-            }
-        }
-        return fail(ErrorCode::Usage,
-                    fmt::format("'{}' holds a training that was left unfinished; go on with --resume, or remove the "
-                                "file to begin anew",
-                                m_checkpoint.string()));
+        return openText(*checkpoint);
     }
 
     Result<void> openText(std::optional<model::MoiceCheckpoint>& checkpoint) {
@@ -336,19 +140,9 @@ class Training {
             TrainingText::open(m_settings.text, m_model.tokenizer(), m_plan.recipe.maxLength, m_observer, m_stop);
         if (!text) return fail(text.error());
         m_text.emplace(std::move(*text));
-        m_identity = m_plan.values;
-        m_identity["text_hash"] = m_text->hash();
-        m_identity["weights_hash"] = weightsHash(*m_model.opened.weights);
-        m_identity["tokenizer"] = m_model.tokenizer().fingerprint();
-        m_identity["libtorch"] = model::libTorchVersion();
-        m_identity["device_description"] = model::deviceDescription(m_model.lm->device());
+        m_identity = checkpointIdentity(m_plan.values, *m_text, m_model);
         if (checkpoint) {
-            const json& stored = checkpoint->identity;
-            for (const auto& [key, what] : {std::pair{"text_hash", "the text"}, std::pair{"weights_hash", "the model"},
-                                            std::pair{"tokenizer", "the tokenizer"}}) {
-                if (auto same = requireSame(stored, key, m_identity[key].get<std::string>(), what); !same) return same;
-            }
-            warnAboutOtherMachine(stored, m_identity, m_observer);
+            if (auto same = requireSameIdentity(checkpoint->identity, m_identity, m_observer); !same) return same;
             m_state = std::move(checkpoint->state);
         } else {
             m_state = model::initialMoiceState(m_plan.recipe, m_model.config());
@@ -463,7 +257,7 @@ class Training {
     std::optional<RunProgress> m_progress;  ///< counts sequences
     std::string m_routerHash;
     double m_start, m_begun = 0.0;
-    Plan m_plan;
+    TrainingPlan m_plan;
     LoadedModel m_model;
     std::optional<TrainingText> m_text;
     json m_identity;
