@@ -163,7 +163,10 @@ Result<analysis::PlotData> accuracyPlot(store::StoreReader& store, const RunView
     const auto shown = shownOf(store, view);
     if (!shown) return fail(shown.error());
     const std::vector<Side>& sides = shown->sides;
-    if (sides.empty()) return noData(view, "accuracy", "no item has been evaluated yet");
+    if (sides.empty()) {
+        return noData(view, "accuracy",
+                      view.run.kind == "train" ? "a training evaluates no items" : "no item has been evaluated yet");
+    }
     const json spec = parseObject(view.dataset.specJson);
     int maxGold = spec.contains("pairs") && spec["pairs"].is_number_integer() ? spec["pairs"].get<int>() - 1 : 0;
     for (const Side& side : sides) {
