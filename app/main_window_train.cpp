@@ -25,6 +25,7 @@ void MainWindow::wireTrain() {
     m_training->setAccessibleName(tr("Training"));
     auto* stop = new QToolButton(this);
     stop->setDefaultAction(train->stopAction());
+    stop->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     for (QWidget* part : {static_cast<QWidget*>(m_training), static_cast<QWidget*>(stop)}) {
         statusBar()->addPermanentWidget(part);
         part->hide();

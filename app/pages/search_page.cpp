@@ -75,7 +75,8 @@ SearchPage::SearchPage(const widgets::Theme& theme, QWidget* parent)
     m_inside = inside;
     auto* all = new QSplitter(Qt::Vertical, this);
     all->setObjectName(QStringLiteral("searchPage"));
-    all->addWidget(row(QStringLiteral("searchTop"), m_panes[kConvergencePlot], curves));
+    m_top = row(QStringLiteral("searchTop"), m_panes[kConvergencePlot], curves);
+    all->addWidget(m_top);
     all->addWidget(row(QStringLiteral("searchBottom"), m_panes[kAccuracyPlot], inside));
     all->setChildrenCollapsible(false);
     all->setSizes({400, 400});
@@ -115,6 +116,7 @@ void SearchPage::showRun(const std::shared_ptr<const RunDetail>& detail, const Q
         showAxes(std::max(1, numLayers), trainedContext, {});
         m_curves->setPopulation({});
         m_curves->setGhosts({});
+        makeRoomForLoss(false);
         for (PlotPane* pane : m_panes) pane->setEmpty(why);
         return;
     }
@@ -123,13 +125,18 @@ void SearchPage::showRun(const std::shared_ptr<const RunDetail>& detail, const Q
         m_hasData.fill(false);
         m_shown.fill(0);
         m_curvesKey.clear();
-        // A training has nothing else to show.
-        if (detail->run.kind == "train") m_inside->setCurrentWidget(m_panes[kLossPlot]);
+        makeRoomForLoss(detail->run.kind == "train");
     }
     showCurves(*detail, numLayers, trainedContext);
     for (std::size_t kind = 0; kind < kPanes; ++kind) {
         showPlot(static_cast<PlotKind>(kind), detail->plots[kind], *detail);
     }
+}
+
+void SearchPage::makeRoomForLoss(bool training) {
+    m_top->setVisible(!training);
+    m_panes[kAccuracyPlot]->setVisible(!training);
+    if (training) m_inside->setCurrentWidget(m_panes[kLossPlot]);
 }
 
 void SearchPage::showPlot(PlotKind kind, const StoredPlot& plot, const RunDetail& detail) {

@@ -20,8 +20,8 @@ struct GuardrailFacts;
 
 namespace lpes::app {
 
-/// One run as the data base has it: its curves, fitness by generation, accuracy by position, attention and deviation.
-/// Replots only what changed. GUI thread only.
+/// One run as the data base has it: its curves, fitness by generation, accuracy by position, attention and deviation;
+/// of a training its loss alone. Replots only what changed. GUI thread only.
 class SearchPage : public QWidget {
     Q_OBJECT
   public:
@@ -43,6 +43,8 @@ class SearchPage : public QWidget {
   private:
     void showCurves(const RunDetail& detail, int numLayers, int trainedContext);
     void showAxes(int layers, int trainedContext, const curve::Constraints& bounds);
+    /// A training has no curve, no candidates and no items: their places are its loss's.
+    void makeRoomForLoss(bool training);
     void showPlot(PlotKind kind, const StoredPlot& plot, const RunDetail& detail);
 
     widgets::CurveEditor* m_curves;  ///< read-only: the population and the best
@@ -51,6 +53,7 @@ class SearchPage : public QWidget {
     std::array<bool, kPanes> m_hasData{};
     std::int64_t m_run = 0;
     QTabWidget* m_inside = nullptr;  ///< what was measured inside the model, or of a training
+    QWidget* m_top = nullptr;        ///< fitness and curves
     QLabel* m_headline;
     widgets::GuardrailLight* m_guardrail;
     QString m_curvesKey;

@@ -6,7 +6,6 @@
 #include <QPushButton>
 #include <QTest>
 #include <cmath>
-#include <cstdlib>
 
 #include "app/jobs/study_job.h"
 #include "app/presenters.h"
@@ -157,12 +156,6 @@ class CompareWindow : public StudioTest {
             const auto detail = window->stores().detail();
             return detail && detail->run.kind == "compare" && detail->run.state == state;
         });
-    }
-    /// For looking at it: LPES_TEST_PICTURES names a folder.
-    void picture(const char* name) {
-        const char* pictures = std::getenv("LPES_TEST_PICTURES");
-        if (pictures)
-            window->grab().save(QStringLiteral("%1/%2.png").arg(QLatin1String(pictures), QLatin1String(name)));
     }
 };
 

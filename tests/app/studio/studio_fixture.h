@@ -5,6 +5,7 @@
 
 #include <QAction>
 #include <QSettings>
+#include <cstdlib>
 #include <memory>
 
 #include "app/controllers/compare_controller.h"
@@ -93,6 +94,12 @@ class StudioTest : public testing::Test {
     }
     void waitForEnd() {
         EXPECT_TRUE(waitFor([this] { return !window->search().isBusy(); }, 60000));
+    }
+    /// For looking at it: LPES_TEST_PICTURES names a folder.
+    void picture(const char* name) {
+        const char* pictures = std::getenv("LPES_TEST_PICTURES");
+        if (pictures)
+            window->grab().save(QStringLiteral("%1/%2.png").arg(QLatin1String(pictures), QLatin1String(name)));
     }
     [[nodiscard]] std::unique_ptr<store::StoreReader> reader() const {
         return take(store::StoreReader::open(folder / "lpes.db"));

@@ -72,8 +72,16 @@ TEST_F(TrainWindow, TheLossTabOpensOnATrainingAndHasItsCurve) {
     ASSERT_TRUE(waitFor([this] { return stepsShown() == 3; }));
     EXPECT_TRUE(window->searchPage().pane(app::kLossPlot).isVisible()) << "in front of the other tabs";
     EXPECT_FALSE(window->searchPage().pane(app::kAttentionPlot).isVisible());
+    EXPECT_FALSE(window->searchPage().pane(app::kConvergencePlot).isVisible()) << "nothing that it does not have";
+    EXPECT_GT(2 * window->searchPage().pane(app::kLossPlot).height(), window->searchPage().height());
+    EXPECT_GT(2 * window->searchPage().pane(app::kLossPlot).width(), window->searchPage().width());
+    settle();
+    picture("loss");
     EXPECT_FALSE(window->runList().model().find(kRun)->resumable);
     EXPECT_THAT(window->runList().model().find(kRun)->outcome.toStdString(), testing::StartsWith("loss "));
+    window->openDatabase(folder / "another.db");
+    EXPECT_TRUE(window->searchPage().pane(app::kConvergencePlot).isVisible());
+    EXPECT_TRUE(window->searchPage().pane(app::kAccuracyPlot).isVisible());
 }
 
 TEST_F(TrainWindow, ATrainingThatWasLeftGoesOnToItsEnd) {
@@ -106,6 +114,7 @@ TEST_F(TrainWindow, StopsAndOffersToGoOn) {
     ASSERT_TRUE(waitForLine("stopped"));
     Q_EMIT window->runList().resumeRequested(kRun);
     ASSERT_TRUE(waitFor([this] { return stepsShown() > 2; })) << "the curve follows";
+    picture("training");
     window->training().stopAction()->trigger();
     ASSERT_TRUE(waitForIdle());
     ASSERT_TRUE(waitForLine("stopped"));
