@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "core/base/checksum.h"
 #include "core/tasks/benchmark.h"
 #include "core/tasks/data_file.h"
 #include "core/tasks/jsonl_record.h"
+#include "core/tasks/packed_fields.h"
 #include "core/tasks/record_spool.h"
 
 namespace lpes::tasks {
@@ -33,6 +36,55 @@ class JsonlIndex {
     std::vector<std::uint32_t> m_groupOf;
     std::vector<std::string> m_groups;
     std::unordered_map<std::string, std::uint32_t> m_numberOf;
+};
+
+/// The forms that items are asked in, each once and in the order of the file. Memory holds a few of them: a file may
+/// have one for every line.
+class JsonlTemplates {
+  public:
+    void add(const JsonlForm& form) {
+        if (const auto same = std::ranges::find_if(m_kept, [&](const JsonlForm& kept) { return alike(kept, form); });
+            same != m_kept.end())
+            return;
+        const std::size_t bytes = form.layout.size() + form.document.size() + form.system.size();
+        if (m_kept.empty() || (m_kept.size() < kMostKept && m_bytes + bytes <= kMostBytes)) {
+            m_bytes += bytes;
+            m_kept.push_back(form);
+            return;
+        }
+        ++m_others;
+        FieldWriter fields;
+        for (const std::string* part : {&form.system, &form.layout, &form.document}) fields.text(*part);
+        m_otherHash.add(fields.bytes());
+    }
+
+    /// Readable; another template or system turn of any item makes another text. Call once.
+    [[nodiscard]] std::string text() {
+        std::string text;
+        for (const JsonlForm& form : m_kept) {
+            if (!text.empty()) text += "\n\n";
+            if (!form.system.empty()) text += fmt::format("System: {}\n\n", form.system);
+            text += fmt::format("{}\n\n{}", form.layout,
+                                form.document.empty() ? kTitledDocument : std::string_view(form.document));
+        }
+        if (m_others > 0) {
+            text +=
+                fmt::format("\n\n{} items have templates that are not shown, SHA-256 {}", m_others, m_otherHash.hex());
+        }
+        return text;
+    }
+
+  private:
+    static constexpr std::size_t kMostKept = 16, kMostBytes = std::size_t{64} << 10;
+
+    static bool alike(const JsonlForm& one, const JsonlForm& other) {
+        return one.layout == other.layout && one.document == other.document && one.system == other.system;
+    }
+
+    std::vector<JsonlForm> m_kept;
+    std::size_t m_bytes = 0;
+    std::int64_t m_others = 0;  ///< items of other forms
+    Sha256 m_otherHash;
 };
 
 class JsonlBenchmark final : public Benchmark {
@@ -86,10 +138,12 @@ Result<std::shared_ptr<const Benchmark>> openJsonl(const BenchmarkSpec& spec) {
     auto spool = RecordSpool::create();
     if (!spool) return fail(spool.error());
     JsonlIndex index;
+    JsonlTemplates templates;
     Sha256 hash;
     const auto keep = [&](JsonlItem&& item) {
         hash.add(packItem(item));
         index.add(item);
+        templates.add(item.form);
         return spool->append(spoolRecord(item));
     };
     auto scan = scanJsonl(*path, spec.limit, keep, spec.stop);
@@ -100,10 +154,7 @@ Result<std::shared_ptr<const Benchmark>> openJsonl(const BenchmarkSpec& spec) {
     info.task = "jsonl";
     info.name = dataSetName(*path);
     info.hash = hash.hex();
-    const std::string& layout = scan->form.layout;
-    const std::string& document = scan->form.document;
-    info.templateText = fmt::format("{}\n\n{}", layout.empty() ? defaultLayout(scan->documents, scan->choices) : layout,
-                                    document.empty() ? kTitledDocument : std::string_view(document));
+    info.templateText = templates.text();
     info.templateHash = sha256Hex(info.templateText);
     info.movable = index.movable();
     info.defaultScore = scan->choices ? ScoreKind{ScoreKind::Kind::Choice, 0.0, "choice"}

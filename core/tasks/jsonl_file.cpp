@@ -49,7 +49,7 @@ class JsonlScanner {
             return {};
         }
         JsonlItem item = readJsonlItem(object, scan.form, sink);
-        compareWithFirst(item, object);
+        compareWithFirst(object);
         if (scan.report.faults.size() != faultsBefore) return {};
         ++scan.report.items;
         if (item.id) {
@@ -98,14 +98,13 @@ class JsonlScanner {
     }
 
     /// Curves and scores need all items to be of one kind.
-    void compareWithFirst(const JsonlItem& item, const json& object) {
+    void compareWithFirst(const json& object) {
         const bool has[] = {object.contains("id"), object.contains("gold"), object.contains("choices")};
         if (m_firstItemLine == 0) {
             m_firstItemLine = m_line;
             std::copy(std::begin(has), std::end(has), std::begin(m_has));
             scan.gold = m_has[1];
             scan.choices = m_has[2];
-            scan.documents = !item.documents.empty();
         }
         constexpr const char* kNames[] = {"id", "gold", "choices"};
         for (std::size_t i = 0; i < std::size(kNames); ++i) {

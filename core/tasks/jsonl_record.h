@@ -94,7 +94,7 @@ class IdList {
 struct JsonlScan {
     JsonlReport report;
     JsonlForm form;
-    bool choices = false, gold = false, documents = false;
+    bool choices = false, gold = false;
     IdList ids;  ///< empty: the lines have none
 };
 

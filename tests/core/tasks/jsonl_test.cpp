@@ -1,5 +1,8 @@
 #include <gmock/gmock.h>
 
+#include <set>
+#include <utility>
+
 #include "core/base/process_memory.h"
 #include "core/tasks/jsonl.h"
 #include "tests/core/tasks/benchmark_check.h"
@@ -142,6 +145,43 @@ TEST(Jsonl, IsTheSameDataSetCompressedAndWithOtherSpaces) {
     other = json::parse(kGood);
     other["system"] = "s";
     EXPECT_NE(hash, hashOf("b.jsonl", other.dump()));
+}
+
+TEST(Jsonl, KeepsEveryTemplateAndSystemTurnThatItemsHave) {
+    const BenchmarkInfo plain = opened(kGood + "\n" + kGood)->info();
+    EXPECT_EQ(plain.templateText,
+              "{documents}\n\nQuestion: {question}\nAnswer:\n\nDocument [{index}](Title: {title}) {text}");
+    std::set<std::string> hashes{plain.templateHash};
+    for (const auto& [key, value] : {std::pair("template", "{documents}\nQ: {question}"),
+                                     std::pair("system", "Be brief."), std::pair("document", "* {text}")}) {
+        json own = json::parse(kGood);
+        own[key] = value;
+        const BenchmarkInfo info = opened(kGood + "\n" + own.dump())->info();
+        EXPECT_TRUE(hashes.insert(info.templateHash).second) << key;
+        EXPECT_TRUE(info.templateText.starts_with(plain.templateText)) << "the first item's stands first";
+        EXPECT_THAT(info.templateText, HasSubstr(value));
+    }
+    // What is asked without documents has no place for them in its template.
+    const std::string bare = R"({"question": "q", "answers": ["x"]})";
+    const std::string full = R"({"documents": ["a"], "question": "q", "answers": ["x"]})";
+    EXPECT_NE(opened(full + "\n" + bare)->info().templateHash, opened(full + "\n" + full)->info().templateHash);
+    EXPECT_NE(opened(full + "\n" + bare)->info().templateHash, opened(bare + "\n" + bare)->info().templateHash);
+}
+
+TEST(Jsonl, HashesTheTemplatesThatAreTooManyToShow) {
+    const auto infoOf = [](int last) {
+        std::string text;
+        for (int i = 0; i < 40; ++i) {
+            json item = json::parse(kGood);
+            item["template"] = "{documents} " + std::to_string(i == 39 ? last : i) + " {question}";
+            text += item.dump() + "\n";
+        }
+        return opened(text)->info();
+    };
+    const BenchmarkInfo info = infoOf(39);
+    EXPECT_THAT(info.templateText, HasSubstr("24 items have templates that are not shown"));
+    EXPECT_EQ(info.templateHash, infoOf(39).templateHash);
+    EXPECT_NE(info.templateHash, infoOf(40).templateHash);
 }
 
 TEST(Jsonl, PointsAtLineAndFieldOfEveryFault) {
