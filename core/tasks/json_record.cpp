@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
+#include "core/tasks/json_keys.h"
+
 namespace lpes::tasks {
 
 using nlohmann::json;
@@ -9,7 +13,12 @@ using nlohmann::json;
 Result<JsonRecord> JsonRecord::parse(std::string where, const std::string& line) {
     JsonRecord record(std::move(where), nullptr);
     try {
-        record.m_object = json::parse(line);
+        KeyedJson parsed = parseKeyedJson(line);
+        if (!parsed.repeated.empty()) {
+            return record.refuse(
+                fmt::format("gives '{}' twice; remove the one that is not meant", parsed.repeated.front()));
+        }
+        record.m_object = std::move(parsed.value);
     } catch (const json::exception& error) {
         return record.refuse("is not valid JSON; the file may be incomplete", error.what());
     }

@@ -16,7 +16,8 @@ namespace lpes::tasks {
 class JsonRecord {
   public:
     JsonRecord(std::string where, nlohmann::json object) : m_where(std::move(where)), m_object(std::move(object)) {}
-    /// A line that is not a JSON object in UTF-8 is refused.
+    /// A line that is not a JSON object in UTF-8 is refused, and one that gives a key twice, of which readers take one
+    /// or the other.
     [[nodiscard]] static Result<JsonRecord> parse(std::string where, const std::string& line);
 
     [[nodiscard]] tl::unexpected<Error> refuse(const std::string& what, std::string detail = {}) const;

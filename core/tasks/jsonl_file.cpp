@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/tasks/data_file.h"
+#include "core/tasks/json_keys.h"
 #include "core/tasks/jsonl_record.h"
 #include "core/tasks/line_reader.h"
 
@@ -31,7 +32,10 @@ class JsonlScanner {
         const std::size_t faultsBefore = scan.report.faults.size();
         json object;
         try {
-            object = json::parse(text);
+            KeyedJson parsed = parseKeyedJson(text);
+            for (std::string& key : parsed.repeated)
+                fault(std::move(key), "is given twice; remove the one that is not meant");
+            object = std::move(parsed.value);
         } catch (const json::exception& error) {
             fault("", fmt::format("is not valid JSON ({})", error.what()));
             return {};

@@ -271,6 +271,23 @@ TEST(Jsonl, PointsAtFaultsOfChoices) {
     }
 }
 
+TEST(Jsonl, PointsAtKeysThatAreGivenTwice) {
+    const auto faults = faultsOf(
+        R"({"lpes_task": {"scoring": "f1", "system": "a", "scoring": "contains"}})"
+        "\n"
+        R"({"question": "q", "answers": ["x"], "question": "r"})"
+        "\n"
+        R"({"documents": ["a", {"text": "t"}, {"title": "u", "text": "t", "title": "v"}], "question": "q", "answers": ["x"]})"
+        "\n"
+        R"({"documents": [{"text": "a"}, {"text": "a"}], "question": "text", "answers": ["text"]})");
+    std::vector<std::string> found;
+    for (const JsonlFault& fault : faults) found.push_back(fault.text());
+    EXPECT_THAT(
+        found, ::testing::ElementsAre("line 1: 'lpes_task.scoring' is given twice; remove the one that is not meant",
+                                      "line 2: 'question' is given twice; remove the one that is not meant",
+                                      "line 3: 'documents[2].title' is given twice; remove the one that is not meant"));
+}
+
 TEST(Jsonl, SaysEverythingThatIsWrongAtOnce) {
     const std::string text = R"({"lpes_task": {"colour": 1, "scoring": "magic"}})"
                              "\n"

@@ -139,6 +139,8 @@ TEST(KvFile, NamesFileLineAndFieldOfWhatIsWrong) {
              {R"({"ordered_kv_records": [["a", "1"], ["b", "2"], ["c", "3"]], "key": "d", "value": "2"})", "key 'd'"},
              {R"({"ordered_kv_records": [["a", "1"], ["b", "2"], ["c", "3"]], "key": "b", "value": "3"})", "value '3'"},
              {R"({"ordered_kv_records": [["a", "1"], ["b", "2"]], "key": "b", "value": "2"})", "2 records"},
+             {R"({"ordered_kv_records": [["a", "1"], ["b", "2"], ["c", "3"]], "key": "a", "key": "b", "value": "2"})",
+              "'key' twice"},
          }) {
         const Error error = errorOf(kGood + "\n" + wrong.line + "\n");
         EXPECT_EQ(error.code, ErrorCode::BadInput) << wrong.line;
