@@ -182,11 +182,24 @@ std::string evidenceHashOf(const std::vector<Document>& documents, const std::ve
     return hash.shortHex();
 }
 
+/// Does every answer tell right from wrong under the item's rule?
+void checkReferences(const json& object, const JsonlItem& item, const FaultSink& fault) {
+    const auto metric = parseMetric(item.form.scoring);
+    const auto given = object.find("answers");
+    // What is wrong with the rule or the list was said where they were read.
+    if (!metric || given == object.end() || given->size() != item.answers.size()) return;
+    for (std::size_t i = 0; i < item.answers.size(); ++i) {
+        if (std::string what = referenceFault(*metric, item.answers, i); !what.empty())
+            fault(fmt::format("answers[{}]", i), std::move(what));
+    }
+}
+
 void readAnswers(const json& object, JsonlItem& item, const FaultSink& fault) {
     if (!object.contains("choices")) {
         item.answers = textsAt(object, "answers", 1, fault);
         if (!object.contains("answers")) fault("answers", "is missing");
         if (object.contains("answer")) fault("answer", "is for 'choices'; without them, give 'answers'");
+        checkReferences(object, item, fault);
         return;
     }
     item.choices = textsAt(object, "choices", 2, fault);

@@ -91,6 +91,10 @@ Rouge rouge(std::string_view reference, std::string_view generated, bool stem) {
     return scores;
 }
 
+std::size_t rougeWords(std::string_view text) {
+    return Vocabulary(false).read(text).size();
+}
+
 Rouge bestRouge(std::span<const std::string> references, std::string_view generated, bool stem) {
     Rouge best;
     for (const std::string& reference : references) {

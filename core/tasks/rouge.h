@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,9 @@ struct Rouge {
 /// Words are runs of a–z and 0–9 in the lower-cased text; with `stem` those of more than three letters are stemmed
 /// (porter_stemmer.h). ROUGE-L takes time in proportion to the product of the lengths, memory to their sum.
 [[nodiscard]] Rouge rouge(std::string_view reference, std::string_view generated, bool stem);
+
+/// How many words the text has.
+[[nodiscard]] std::size_t rougeWords(std::string_view text);
 
 /// Each of the three at its maximum over the references (methods.md §3.2).
 [[nodiscard]] Rouge bestRouge(std::span<const std::string> references, std::string_view generated, bool stem);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 
 #include "core/tasks/answer_normalising.h"
 #include "core/tasks/leval_exam.h"
@@ -95,6 +96,30 @@ Result<Metric> parseMetric(const std::string& name) {
 
 bool isBinary(Metric metric) {
     return entry(metric).binary;
+}
+
+std::string referenceFault(Metric metric, std::span<const std::string> references, std::size_t index) {
+    const std::string& reference = references[index];
+    const std::string_view name = metricName(metric);
+    if (metric == Metric::Likeliest) return {};
+    if (strip(reference).empty()) return "is nothing but white space";
+    if (metric == Metric::RougeGeometric || metric == Metric::RougeGeometricRaw) {
+        const auto words = [](const std::string& text) { return rougeWords(text); };
+        if (words(reference) == 0)
+            return fmt::format("can never score by '{}': it has no word of the letters a–z and digits", name);
+        // Each of the three is the best over the references: pairs of words may be those of another one.
+        if (std::ranges::max(references | std::views::transform(words)) < 2)
+            return fmt::format("can never score by '{}': it has one word, and pairs of words count", name);
+        return {};
+    }
+    if (metric == Metric::ContainsAll) return {};
+    const OneReference score = entry(metric).score;
+    if (score(reference, "") >= 1.0)
+        return fmt::format("scores 1 by '{}' whatever is answered, also nothing: the rule leaves nothing of it", name);
+    // The answer that should have the full score: itself, on the one line that some rules look at.
+    const std::string oneLine = replaceAll(reference, "\n", " ");
+    if (score(reference, reference) > 0.0 || score(reference, oneLine) > 0.0) return {};
+    return fmt::format("can never score by '{}', not even against itself", name);
 }
 
 double scoreAnswer(Metric metric, std::span<const std::string> references, std::string_view generated) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,6 +43,11 @@ struct ScoringRule {
 [[nodiscard]] Result<Metric> parseMetric(const std::string& name);  ///< Usage, with the names that there are
 /// True where every score is 0 or 1.
 [[nodiscard]] bool isBinary(Metric metric);
+
+/// Why one of the references measures nothing under a metric, as the predicate of a sentence ("can never score by
+/// 'f1': …"): no answer scores against it, or each does, also an empty one. Empty where it measures something.
+/// Metric::Likeliest has no reference to find fault with.
+[[nodiscard]] std::string referenceFault(Metric metric, std::span<const std::string> references, std::size_t index);
 
 /// 0 … 1. `references` must not be empty. An answer or a reference that is not UTF-8 is scored byte by byte where the
 /// metric looks at characters. Metric::Likeliest gives 0: it needs likelihoods.

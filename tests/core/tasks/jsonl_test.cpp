@@ -271,6 +271,60 @@ TEST(Jsonl, PointsAtFaultsOfChoices) {
     }
 }
 
+TEST(Jsonl, PointsAtAnswersThatTellNothingUnderTheirRule) {
+    struct Case {
+        std::string scoring;
+        std::vector<std::string> answers;
+        std::string field, part;  ///< empty: sound
+    };
+    for (const Case& each : std::vector<Case>{
+             {"contains", {"two", " \t"}, "answers[1]", "white space"},
+             {"contains_all", {"two", " "}, "answers[1]", "white space"},
+             {"contains", {"?"}, "", ""},
+             {"best_subspan_em", {"two", "The..."}, "answers[1]", "whatever is answered"},
+             {"best_subspan_em", {"two\nlines"}, "", ""},
+             {"f1", {"an"}, "answers[0]", "never score by 'f1'"},
+             {"f1_leval", {"!"}, "answers[0]", "never score"},
+             {"f1", {"the two"}, "", ""},
+             {"rouge_gm", {"seven"}, "answers[0]", "one word"},
+             {"rouge_gm", {"seven", "at seven"}, "", ""},
+             {"rouge_gm_unstemmed", {"at seven", "七時"}, "answers[1]", "no word"},
+             {"choice_letter", {"E"}, "answers[0]", "never score"},
+             {"choice_letter", {"(B) blue"}, "", ""},
+             {"exp_similarity", {"thirty"}, "answers[0]", "never score"},
+             {"exp_similarity", {"30%"}, "", ""},
+             {"concordance_index", {"none"}, "answers[0]", "never score"},
+             {"concordance_index", {"3, 1, 2"}, "", ""},
+             {"exam_leval", {"the"}, "answers[0]", "whatever is answered"},
+             {"exam_leval", {"two\nlines"}, "answers[0]", "never score"},
+             {"exam_leval", {"AC"}, "", ""},
+             {"exam_one_letter", {"B"}, "", ""},
+             {"exam_some_letters", {"BD"}, "", ""},
+             {"exam_math", {"seven"}, "answers[0]", "whatever is answered"},
+             {"exam_math", {"The answer is 7"}, "", ""},
+             {"exam_code", {"[1, 2]"}, "", ""},
+             {"exam_judgement", {"yes"}, "answers[0]", "never score"},
+             {"exam_judgement", {"True [fact: False]"}, "", ""},
+         }) {
+        json record = json::parse(kGood);
+        record["scoring"] = each.scoring;
+        record["answers"] = each.answers;
+        const auto faults = faultsOf(kGood + "\n" + record.dump());
+        const std::string where = record.dump();
+        ASSERT_EQ(faults.size(), each.field.empty() ? 0u : 1u) << where;
+        if (faults.empty()) continue;
+        EXPECT_EQ(faults[0].line, 2) << where;
+        EXPECT_EQ(faults[0].field, each.field) << where;
+        EXPECT_THAT(faults[0].what, HasSubstr(each.part)) << where;
+    }
+    // The rule may be the whole file's.
+    const auto faults = faultsOf(R"({"lpes_task": {"scoring": "best_subspan_em"}})"
+                                 "\n"
+                                 R"({"question": "q", "answers": ["a"]})");
+    ASSERT_EQ(faults.size(), 1u);
+    EXPECT_THAT(faults[0].text(), HasSubstr("line 2: 'answers[0]' scores 1 by 'best_subspan_em'"));
+}
+
 TEST(Jsonl, PointsAtKeysThatAreGivenTwice) {
     const auto faults = faultsOf(
         R"({"lpes_task": {"scoring": "f1", "system": "a", "scoring": "contains"}})"
