@@ -162,6 +162,8 @@ std::string compareText(const json& result) {
             out += fmt::format("{}: {}", method.value("method", ""), bias);
         if (const std::string guard = guardrailText(method.value("guardrail", json())); !guard.empty())
             out += fmt::format("{}: {}", method.value("method", ""), guard);
+        if (const std::string unknown = unknownTokensText(method); !unknown.empty())
+            out += fmt::format("{}: {}", method.value("method", ""), unknown);
         out += searchedOnText(method.value("searched_on", json())) + provenanceText(method);
     }
     out += notesText(result);

@@ -176,6 +176,9 @@ std::string heldoutText(const json& heldout) {
         if (const std::string bias = biasText(heldout.at(side).value("bias", json())); !bias.empty())
             out += name + bias;
     }
+    for (const auto& [side, name] : {std::pair{"baseline", "Baseline: "}, std::pair{"best", "Best profile: "}}) {
+        if (const std::string unknown = unknownTokensText(heldout.at(side)); !unknown.empty()) out += name + unknown;
+    }
     out += skippedNote(heldout.at("best")) + scoreTestText(heldout);
     out += searchedOnText(heldout.at("best").value("searched_on", json()));
     return out + "\nVerdict: " + heldout.value("verdict", "") + "\n";
@@ -237,6 +240,11 @@ std::string provenanceText(const json& side) {
     return text.empty() ? text : text + "\n";
 }
 
+std::string unknownTokensText(const json& side) {
+    const std::string text = studies::unknownTokensText(side);
+    return text.empty() ? text : text + "\n";
+}
+
 std::string searchedOnText(const json& searched) {
     const std::string text = studies::overlapText(searched);
     return text.empty() ? text : warningText(text + "\n");
@@ -256,7 +264,7 @@ std::string evalText(const json& result) {
     out += biasText(result.value("bias", json()));
     out += agreementText(result.value("agreement", json()));
     out += noiseText(result.value("noise", json()));
-    out += skippedNote(result);
+    out += skippedNote(result) + unknownTokensText(result);
     out += notesText(result) + searchedOnText(result.value("searched_on", json())) + provenanceText(result);
     out += rowsTable(result.value("groups", json::array()), "group", groupName);
     out += rowsTable(result.value("lengths", json::array()), "prompt tokens", lengthName);

@@ -28,6 +28,8 @@ namespace lpes::cli {
 [[nodiscard]] std::string searchedOnText(const nlohmann::json& searched);
 /// That a method's file does not say what it was searched on.
 [[nodiscard]] std::string provenanceText(const nlohmann::json& side);
+/// That answers were generated of which some tokens could not be written.
+[[nodiscard]] std::string unknownTokensText(const nlohmann::json& side);
 /// What the benchmark's own rule left out of prompts, a line each.
 [[nodiscard]] std::string notesText(const nlohmann::json& result);
 [[nodiscard]] std::string benchText(const nlohmann::json& result);

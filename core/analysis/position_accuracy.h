@@ -24,6 +24,7 @@ struct ItemOutcome {
     std::optional<bool> strict;            ///< every answer token was the likeliest under teacher forcing
     std::string generated;                 ///< raw answer of generation scoring, else empty
     std::optional<double> generatedScore;  ///< of the generated text, by the benchmark's rule
+    std::int64_t unknownTokens = 0;        ///< of the answer, outside the vocabulary: `generated` is without them
 
     [[nodiscard]] bool correct() const { return score >= 1.0; }
 };

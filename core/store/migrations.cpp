@@ -13,6 +13,7 @@ extern const std::string_view schemaV2Sql;
 extern const std::string_view schemaV3Sql;
 extern const std::string_view schemaV4Sql;
 extern const std::string_view schemaV5Sql;
+extern const std::string_view schemaV6Sql;
 }  // namespace lpes::resources
 
 namespace lpes::store {
@@ -24,6 +25,7 @@ std::span<const Migration> builtInMigrations() {
         {3, resources::schemaV3Sql},
         {4, resources::schemaV4Sql},
         {5, resources::schemaV5Sql},
+        {6, resources::schemaV6Sql},
     }};
     return steps;
 }

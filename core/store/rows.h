@@ -75,7 +75,8 @@ struct OutcomeRow {
     std::optional<bool> strict;  ///< every answer token was the likeliest; none: not known
     std::string generated;
     std::optional<double>
-        generatedScore;  ///< of the generated text by the benchmark's rule; none: nothing was generated
+        generatedScore;              ///< of the generated text by the benchmark's rule; none: nothing was generated
+    std::int64_t unknownTokens = 0;  ///< of the generated answer, which `generated` is without
 };
 
 struct CandidateRow {

@@ -11,7 +11,8 @@ Result<std::vector<OutcomeRow>> SqlReader::outcomes(std::int64_t variantId, cons
         // Items that the split's list does not name (it was replaced) come last, by their id.
         Query query = m_connection->query(
             "SELECT o.item_id, o.position, o.gold_index, o.gold_token, o.prompt_tokens, o.skipped_too_long, o.correct, "
-            "o.nll, o.generated, o.score, o.strict, o.generated_score FROM outcomes o JOIN variants v ON v.id = "
+            "o.nll, o.generated, o.score, o.strict, o.generated_score, o.unknown_tokens FROM outcomes o JOIN variants "
+            "v ON v.id = "
             "o.variant_id "
             "LEFT JOIN split_items s ON s.run_id = v.run_id AND s.split = o.split AND s.item_id = o.item_id "
             "WHERE o.variant_id = ? AND o.split = ? ORDER BY s.ord IS NULL, s.ord, o.item_id, o.position");
@@ -31,6 +32,7 @@ Result<std::vector<OutcomeRow>> SqlReader::outcomes(std::int64_t variantId, cons
             row.score = query.real(9);
             if (!query.null(10)) row.strict = query.integer(10) != 0;
             if (!query.null(11)) row.generatedScore = query.real(11);
+            row.unknownTokens = query.integer(12);
             all.push_back(std::move(row));
         }
         return all;

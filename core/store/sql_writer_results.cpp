@@ -72,11 +72,11 @@ Result<void> SqlWriter::recordOutcomes(std::int64_t variantId, const std::string
             m_connection
                 ->query(
                     "INSERT OR REPLACE INTO outcomes (variant_id, split, item_id, position, gold_index, gold_token, "
-                    "prompt_tokens, skipped_too_long, correct, nll, generated, score, strict, generated_score) VALUES "
-                    "(?,?,?,?,?,?,?,?,?,?,?,?,?,?)")
+                    "prompt_tokens, skipped_too_long, correct, nll, generated, score, strict, generated_score, "
+                    "unknown_tokens) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")
                 .bind(variantId, split, row.itemId, row.position, row.goldIndex, row.goldToken, row.promptTokens,
                       row.skippedTooLong, row.correct, row.nll, row.generated, row.score, row.strict,
-                      row.generatedScore)
+                      row.generatedScore, row.unknownTokens)
                 .run();
         }
         return {};

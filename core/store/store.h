@@ -13,7 +13,7 @@
 
 namespace lpes::store {
 
-inline constexpr int kSchemaVersion = 5;           ///< PRAGMA user_version
+inline constexpr int kSchemaVersion = 6;           ///< PRAGMA user_version
 inline constexpr int kApplicationId = 0x4C504553;  ///< PRAGMA application_id: "LPES"
 
 /// $LPES_DB, else userDataFolder()/lpes.db.

@@ -253,7 +253,10 @@ json outcomesJson(const PreparedTask& task, const analysis::AccuracyByPosition& 
     const auto nll = analysis::nllIntervals(outcomes, static_cast<int>(task.labels.size()), seed);
     std::vector<double> nllByPosition;
     for (const analysis::PositionResult& position : accuracy.positions) nllByPosition.push_back(position.answerNll);
+    const auto unknown =
+        std::ranges::count_if(outcomes, [](const analysis::ItemOutcome& outcome) { return outcome.unknownTokens > 0; });
     return {{"items", accuracy.items},
+            {"answers_with_unknown_tokens", unknown},
             {"positions", positionsJson(accuracy, nll.byPosition)},
             {"mean_accuracy", meanJson(accuracy.meanAccuracy, accuracy.items)},
             {"mean_accuracy_interval", meanAccuracyIntervalJson(accuracy, outcomes, seed, graded)},
@@ -264,6 +267,15 @@ json outcomesJson(const PreparedTask& task, const analysis::AccuracyByPosition& 
             {"bias", task.labels.size() < 2 ? json() : biasJson(bias)},
             {"groups", groupsJson(task, outcomes, graded)},
             {"lengths", lengthsJson(outcomes, graded)}};
+}
+
+std::string unknownTokensText(const json& side) {
+    const json answers = side.value("answers_with_unknown_tokens", json());
+    if (!answers.is_number() || answers == 0) return {};
+    return fmt::format(
+        "{} generated answers have tokens that the tokenizer's vocabulary lacks; their texts are without "
+        "them.",
+        answers.dump());
 }
 
 json noiseJson(std::span<const std::vector<analysis::ItemOutcome>> repeats, std::span<const std::string> labels) {

@@ -35,13 +35,19 @@ namespace lpes::studies {
 
 /// What evaluations, comparisons and searches say of a method's outcomes, which `accuracy` sums up: "items",
 /// "positions" (positionsJson), "mean_accuracy", "gap" and "mean_answer_nll", each with its "…_interval" {"low",
-/// "high"} over items (analysis: meanAccuracyInterval, PositionBias, NllIntervals), groupsJson, lengthsJson, and
+/// "high"} over items (analysis: meanAccuracyInterval, PositionBias, NllIntervals), groupsJson, lengthsJson,
+/// "answers_with_unknown_tokens" (generated answers with tokens outside the vocabulary, which their texts are without),
+/// and
 /// "bias": {"psi", "psi_interval", "u_shape", "u_shape_interval", "curvature", "curvature_interval", "p_value", "test",
 /// "found", "verdict"} (analysis::PositionBias; null where an index is not defined), null where the evidence has one
 /// position only. `seed`: of the resamples.
 [[nodiscard]] nlohmann::json outcomesJson(const PreparedTask& task, const analysis::AccuracyByPosition& accuracy,
                                           std::span<const analysis::ItemOutcome> outcomes, std::uint64_t seed,
                                           bool graded);
+
+/// Of a result, or one method's part of it, whose "answers_with_unknown_tokens" (outcomesJson) are some: a sentence for
+/// the user; empty for anything else.
+[[nodiscard]] std::string unknownTokensText(const nlohmann::json& side);
 
 /// {"repeats", "flips", "accuracy_sd":[…by position], "answer_nll_sd":[…], "largest_nll_difference"}: evaluations of
 /// the same items in other batch compositions, whose results would be equal without rounding. Null for one evaluation.

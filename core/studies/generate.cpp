@@ -229,15 +229,24 @@ Result<json> generateText(const GenerateSettings& settings, ProgressObserver& ob
     }
     const double decode = steadySeconds() - start;
     json text = nullptr;
+    std::int64_t unknownTokens = 0;
     if (tokenizer != nullptr) {
-        auto decoded = tokenizer->decode(ids);
+        auto decoded = tokenizer->decodeKnown(ids);
         if (!decoded) return fail(decoded.error());
-        text = std::move(*decoded);
+        text = std::move(decoded->text);
+        unknownTokens = decoded->unknownTokens;
+    }
+    if (unknownTokens > 0) {
+        observer.warned(
+            fmt::format("{} of the {} generated tokens are outside the tokenizer's vocabulary of {}; the "
+                        "text is without them",
+                        unknownTokens, ids.size(), tokenizer->vocabularySize()));
     }
     return json{{"text", std::move(text)},
                 {"ids", ids},
                 {"prompt_tokens", prompt->ids.size()},
                 {"new_tokens", ids.size()},
+                {"unknown_tokens", unknownTokens},
                 {"prefill_seconds", prefill},
                 {"decode_seconds", decode},
                 {"stopped_early", stopped},

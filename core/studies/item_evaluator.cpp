@@ -35,8 +35,10 @@ struct Asked {
 
 /// Greedy answers to the entries of a chunk that are to have one, decoded together, ended by an end token or at the
 /// length that each entry's rule says.
-Result<std::vector<std::string>> generateTexts(const VariantEvaluation::Subject& subject, model::AnswerSession& session,
-                                               const std::vector<const Asked*>& asked, const std::stop_token& stop) {
+Result<std::vector<text::Tokenizer::KnownText>> generateTexts(const VariantEvaluation::Subject& subject,
+                                                              model::AnswerSession& session,
+                                                              const std::vector<const Asked*>& asked,
+                                                              const std::stop_token& stop) {
     std::vector<std::vector<text::TokenId>> prompts;
     model::GenerateOptions options{1, subject.tokenizer.endIds(), subject.plan.pass().sharePrefixes};
     for (const Asked* one : asked) {
@@ -45,11 +47,11 @@ Result<std::vector<std::string>> generateTexts(const VariantEvaluation::Subject&
     }
     auto answers = session.generateAnswers(prompts, subject.method, options, stop);
     if (!answers) return fail(answers.error());
-    std::vector<std::string> texts;
+    std::vector<text::Tokenizer::KnownText> texts;
     for (std::size_t i = 0; i < asked.size(); ++i) {
         std::vector<text::TokenId>& ids = (*answers)[i].ids;
         ids.resize(std::min(ids.size(), static_cast<std::size_t>(asked[i]->tokens->rule.maxNewTokens)));
-        auto text = subject.tokenizer.decode(ids);
+        auto text = subject.tokenizer.decodeKnown(ids);
         if (!text) return fail(text.error());
         texts.push_back(std::move(*text));
     }
@@ -225,7 +227,7 @@ Result<std::vector<analysis::ItemOutcome>> VariantEvaluation::compute(const std:
     for (const Asked& one : chunk) {
         if (m_generates[one.entry]) generating.push_back(&one);
     }
-    std::vector<std::string> texts;
+    std::vector<text::Tokenizer::KnownText> texts;
     if (!generating.empty()) {
         auto made = withAllMemory(pass, [&] { return generateTexts(m_subject, session, generating, stop); });
         if (!made) return fail(made.error());
@@ -244,7 +246,8 @@ Result<std::vector<analysis::ItemOutcome>> VariantEvaluation::compute(const std:
         const bool byChoice = !one.tokens->choices.empty() && m_subject.score.kind != tasks::ScoreKind::Kind::Strict;
         outcome.score = (byChoice ? judgement.chosen : judgement.strict) ? 1.0 : 0.0;
         if (m_generates[one.entry]) {
-            outcome.generated = std::move(texts[generated++]);
+            outcome.generated = std::move(texts[generated].text);
+            outcome.unknownTokens = texts[generated++].unknownTokens;
             outcome.generatedScore =
                 tasks::scoreAnswer(one.tokens->rule.metric, one.tokens->references, outcome.generated);
             if (m_subject.score.kind == tasks::ScoreKind::Kind::Generate) outcome.score = *outcome.generatedScore;

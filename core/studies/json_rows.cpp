@@ -133,6 +133,7 @@ store::OutcomeRow toRow(const analysis::ItemOutcome& outcome) {
     row.strict = outcome.strict;
     row.generated = outcome.generated;
     row.generatedScore = outcome.generatedScore;
+    row.unknownTokens = outcome.unknownTokens;
     return row;
 }
 
@@ -149,6 +150,7 @@ analysis::ItemOutcome fromRow(const store::OutcomeRow& row) {
     outcome.strict = row.strict;
     outcome.generated = row.generated;
     outcome.generatedScore = row.generatedScore;
+    outcome.unknownTokens = row.unknownTokens;
     return outcome;
 }
 

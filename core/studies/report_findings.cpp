@@ -146,6 +146,10 @@ std::string positionSection(const json& result) {
         html += fmt::format("<p>{} items are longer than the context and were left out; none was cut.</p>\n",
                             skipped.dump());
     }
+    for (const ReportSide& side : reportSides(result)) {
+        if (const std::string unknown = unknownTokensText(side.said); !unknown.empty())
+            html += fmt::format("<p>{}: {}</p>\n", escapeHtml(side.name), escapeHtml(unknown));
+    }
     return html +
            "<p class=\"soft\">Intervals: Wilson's where every score is 0 or 1, else a bootstrap over items, and where "
            "all scores are the same the exact bound of the rule of three, than which no bootstrap of fewer than ten is "

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <new>
 #include <stdexcept>
@@ -299,6 +300,16 @@ Result<Parts> makeParts(const TokenizerSpec& spec) {
 }
 
 }  // namespace
+
+Result<Tokenizer::KnownText> Tokenizer::decodeKnown(std::span<const TokenId> ids, bool keepSpecial) const {
+    std::vector<TokenId> known;
+    std::ranges::copy_if(ids, std::back_inserter(known), [size = vocabularySize()](TokenId id) {
+        return id >= 0 && static_cast<std::size_t>(id) < size;
+    });
+    auto text = decode(known, keepSpecial);
+    if (!text) return fail(text.error());
+    return KnownText{std::move(*text), std::ssize(ids) - std::ssize(known)};
+}
 
 Result<std::shared_ptr<const Tokenizer>> makeTokenizer(TokenizerSpec spec) {
     try {

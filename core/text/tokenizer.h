@@ -58,6 +58,13 @@ class Tokenizer {
     /// Text of ids; special tokens are left out unless keepSpecial. A sequence that is cut inside a character yields
     /// the raw bytes. Usage for an id outside the vocabulary.
     [[nodiscard]] virtual Result<std::string> decode(std::span<const TokenId> ids, bool keepSpecial = false) const = 0;
+    /// The same of ids that a model made, whose table may have more rows than the vocabulary has tokens: those that it
+    /// does not have are left out, as the tokenizers library leaves them out, and counted.
+    struct KnownText {
+        std::string text;
+        std::int64_t unknownTokens = 0;
+    };
+    [[nodiscard]] Result<KnownText> decodeKnown(std::span<const TokenId> ids, bool keepSpecial = false) const;
     /// The vocabulary's own spelling of an id ("Ġthe"); empty for an id outside the vocabulary.
     [[nodiscard]] virtual std::string piece(TokenId id) const = 0;
     [[nodiscard]] virtual std::size_t vocabularySize() const = 0;

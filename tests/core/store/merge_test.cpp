@@ -289,7 +289,8 @@ TEST_F(StoreMerge, AnOlderSchemaIsBroughtUpToDateInTheCopyAlone) {
     {
         SQLite::Database older(away.string(), SQLite::OPEN_READWRITE);
         older.exec(
-            "DROP TABLE training_steps; DROP TABLE slopes; ALTER TABLE candidates DROP COLUMN objectives_json; "
+            "ALTER TABLE outcomes DROP COLUMN unknown_tokens; DROP TABLE training_steps; DROP TABLE slopes; ALTER "
+            "TABLE candidates DROP COLUMN objectives_json; "
             "ALTER TABLE generations DROP COLUMN front_size; ALTER TABLE generations DROP COLUMN hypervolume; "
             "PRAGMA user_version = 2");
     }

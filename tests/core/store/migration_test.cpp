@@ -92,6 +92,7 @@ TEST_F(StoreVersion1, GetsScoresFromWhatWasRightAndNothingThatWasNotMeasured) {
     for (const OutcomeRow& row : rows) {
         EXPECT_FALSE(row.strict.has_value());
         EXPECT_FALSE(row.generatedScore.has_value());
+        EXPECT_EQ(row.unknownTokens, 0);
     }
     EXPECT_TRUE(std::filesystem::exists(folder / "lpes.db.v1-backup"));
 }
@@ -104,6 +105,7 @@ TEST_F(StoreVersion1, TakesNewRowsBesideTheOldOnes) {
         row.correct = false;
         row.strict = true;
         row.generatedScore = 0.4;
+        row.unknownTokens = 3;
         ASSERT_TRUE(writer->recordOutcomes(1, "eval", std::span(&row, 1)));
     }
     bool found = false;
@@ -114,6 +116,7 @@ TEST_F(StoreVersion1, TakesNewRowsBesideTheOldOnes) {
         EXPECT_EQ(row.score, 0.4);
         EXPECT_EQ(row.strict, true);
         EXPECT_EQ(row.generatedScore, 0.4);
+        EXPECT_EQ(row.unknownTokens, 3);
     }
     EXPECT_TRUE(found);
 }

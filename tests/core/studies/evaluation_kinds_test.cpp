@@ -190,6 +190,29 @@ TEST_F(EvaluationKinds, AnswersOfSeveralItemsAreDecodedTogether) {
     EXPECT_EQ(promptsPerPass(settings), 2 * std::max<int>(1, static_cast<int>(8192 / (2 * tokens))));
 }
 
+TEST_F(EvaluationKinds, TokensThatTheVocabularyLacksAreLeftOutOfAnswersAndCounted) {
+    json record = bakery();
+    record["max_new_tokens"] = 12;
+    auto settings = eval(ownTask(folder / "own.jsonl", {record}));
+    EXPECT_EQ(evaluated(settings)["answers_with_unknown_tokens"], 0);
+    // A table with more rows than the tokenizer has tokens, as of models whose rows are padded.
+    TinyModelSpec wide = withContext(4096);
+    wide.vocabSize = 900;
+    const StudyFolder padded(wide);
+    std::filesystem::copy_file(folder / "model/tokenizer.json", padded / "model/tokenizer.json",
+                               std::filesystem::copy_options::overwrite_existing);
+    settings.compute.model = padded.model();
+    const json result = evaluated(settings);
+    int answers = 0;
+    for (const store::OutcomeRow& row : rows()) {
+        answers += row.unknownTokens > 0 ? 1 : 0;
+        EXPECT_LE(row.unknownTokens, 12);
+    }
+    EXPECT_GT(answers, 0);
+    EXPECT_EQ(result["answers_with_unknown_tokens"], answers);
+    EXPECT_THAT(studies::unknownTokensText(result), HasSubstr("vocabulary lacks"));
+}
+
 TEST_F(EvaluationKinds, AgreementGeneratesForTheFirstItemsAlone) {
     auto settings = eval(ownTask(folder / "own.jsonl", {bakery(), bakery("zero"), bakery("x"), bakery()}));
     settings.score = "strict";

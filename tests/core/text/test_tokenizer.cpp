@@ -130,6 +130,16 @@ TEST(Tokenizer, DecodesACutCharacterToItsRawBytes) {
     EXPECT_EQ(tokenizer->decode(std::vector<TokenId>{}).value(), "");
 }
 
+TEST(Tokenizer, LeavesOutAndCountsWhatAModelMadeBeyondTheVocabulary) {
+    const auto tokenizer = make(byteSpec());
+    const auto size = static_cast<TokenId>(tokenizer->vocabularySize());
+    const std::vector<TokenId> padded{0xF0, size, 0x9F, -1};
+    EXPECT_EQ(tokenizer->decode(padded).error().code, ErrorCode::Usage);
+    const auto known = tokenizer->decodeKnown(padded).value();
+    EXPECT_EQ(known.text, "\xF0\x9F");
+    EXPECT_EQ(known.unknownTokens, 2);
+}
+
 TEST(Tokenizer, RefusesIdsOutsideTheVocabulary) {
     const auto tokenizer = make(byteSpec());
     for (const TokenId id : {-1, 256, 1 << 30}) {
