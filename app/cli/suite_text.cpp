@@ -19,16 +19,17 @@ std::string meansTable(const json& table) {
     const auto percent = [](const json& value) {
         return value.is_number() ? json(100.0 * value.get<double>()) : json();
     };
-    const auto cell = [&](const json& value, const json& interval) {
+    const auto cell = [&](const json& value, const json& interval, const json& heldOut) {
         const bool known = interval.is_object();
         return formatEstimate(percent(value), known ? percent(interval.at("low")) : json(),
-                              known ? percent(interval.at("high")) : json(), 1);
+                              known ? percent(interval.at("high")) : json(), 1) +
+               (heldOut == json(false) ? studies::kNotHeldOutMark : "");
     };
     for (const json& row : table.at("rows")) {
         std::vector<std::string> cells{row.at("method")};
-        const json &means = row.at("mean_accuracy"), &intervals = row.at("intervals");
-        for (std::size_t i = 0; i < means.size(); ++i) cells.push_back(cell(means[i], intervals[i]));
-        cells.push_back(cell(row.at("average"), row.at("average_interval")));
+        const json &means = row.at("mean_accuracy"), &intervals = row.at("intervals"), &heldOut = row.at("held_out");
+        for (std::size_t i = 0; i < means.size(); ++i) cells.push_back(cell(means[i], intervals[i], heldOut[i]));
+        cells.push_back(cell(row.at("average"), row.at("average_interval"), row.at("average_held_out")));
         out.add(std::move(cells));
     }
     return out.text(kTableColumns);
@@ -41,6 +42,8 @@ std::string suiteText(const json& result) {
                                   result.value("model", ""), studies::stateText(result));
     if (!result.contains("table")) return out;
     out += meansTable(result.at("table"));
+    if (const std::string note = studies::heldOutNote(result.at("table")); !note.empty())
+        out += warningText(note + "\n");
     if (const std::string note = studies::averageNote(result.at("table")); !note.empty()) out += note + "\n";
     for (const json& part : result.at("benchmarks")) {
         out += fmt::format("\n== {} ==\n", part.value("label", ""));

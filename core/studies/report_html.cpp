@@ -15,7 +15,7 @@ const std::string_view kReportStyle = R"(
 main{max-width:980px;margin:0 auto;padding:32px 20px 64px}h1{font-size:24px;margin:0 0 4px}h2{font-size:18px;margin:36px 0 8px}h3{font-size:16px;margin:24px 0 6px}
 section{border-top:2px solid var(--line);margin-top:44px}
 p{margin:6px 0}.soft{color:var(--soft)}.verdict{border-left:4px solid var(--soft);background:var(--card);padding:10px 14px;margin:18px 0}
-.verdict.good{border-color:var(--good)}.verdict.bad{border-color:var(--bad)}.warning{border-left:4px solid var(--red);color:var(--red);font-weight:600;background:var(--card);padding:10px 14px;margin:18px 0}
+.verdict.good{border-color:var(--good)}.verdict.bad{border-color:var(--bad)}.searched{color:var(--red)}.warning{border-left:4px solid var(--red);color:var(--red);font-weight:600;background:var(--card);padding:10px 14px;margin:18px 0}
 .light{font-weight:600;white-space:nowrap}.light::before{content:"";display:inline-block;width:.7em;height:.7em;border-radius:50%;background:currentColor;margin-right:.4em}
 .light.green{color:var(--green)}.light.amber{color:var(--amber)}.light.red{color:var(--red)}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}th,td{padding:5px 10px;border-bottom:1px solid var(--line);text-align:right;vertical-align:top}

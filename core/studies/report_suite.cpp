@@ -18,14 +18,16 @@ namespace {
 
 using nlohmann::json;
 
-/// Percent with its interval; the largest of the column is marked, where there is something to be larger than.
-std::string percentCell(const json& value, const json& interval, double best, bool several) {
+/// Percent with its interval; the largest of the column is marked, where there is something to be larger than, and what
+/// is not held out stands in red.
+std::string percentCell(const json& value, const json& interval, const json& heldOut, double best, bool several) {
     if (!value.is_number()) return "–";
     std::string text = fmt::format("{:.1f}", 100.0 * value.get<double>());
     if (several && value.get<double>() == best) text = "<b>" + text + "</b>";
     const json low = memberOf(interval, "low"), high = memberOf(interval, "high");
-    if (!low.is_number() || !high.is_number()) return text;
-    return text + fmt::format(" [{:.1f}–{:.1f}]", 100.0 * low.get<double>(), 100.0 * high.get<double>());
+    if (low.is_number() && high.is_number())
+        text += fmt::format(" [{:.1f}–{:.1f}]", 100.0 * low.get<double>(), 100.0 * high.get<double>());
+    return heldOut == json(false) ? fmt::format("<span class=\"searched\">{}{}</span>", text, kNotHeldOutMark) : text;
 }
 
 /// Column by column: the largest, and whether the values differ at all.
@@ -53,17 +55,21 @@ std::string paperTable(const json& table) {
     const auto intervalOf = [&](const json& row, std::size_t column) {
         return column == header.size() - 2 ? memberOf(row, "average_interval") : row["intervals"][column];
     };
+    const auto heldOutOf = [&](const json& row, std::size_t column) {
+        return column == header.size() - 2 ? memberOf(row, "average_held_out") : row["held_out"][column];
+    };
     std::vector<std::pair<double, bool>> best;
     for (std::size_t column = 0; column + 1 < header.size(); ++column) best.push_back(columnBest(rows, cellOf(column)));
     for (const json& row : rows) {
         std::vector<std::string> cells{escapeHtml(textIn(row, "method"))};
         for (std::size_t column = 0; column < best.size(); ++column)
-            cells.push_back(
-                percentCell(cellOf(column)(row), intervalOf(row, column), best[column].first, best[column].second));
+            cells.push_back(percentCell(cellOf(column)(row), intervalOf(row, column), heldOutOf(row, column),
+                                        best[column].first, best[column].second));
         out.add(std::move(cells));
     }
-    const std::string note = averageNote(table);
+    const std::string note = averageNote(table), searched = heldOutNote(table);
     return out.html("Methods by benchmark") +
+           (searched.empty() ? "" : "<p class=\"warning\">" + escapeHtml(searched) + "</p>\n") +
            "<p class=\"soft\">Mean over positions, of scores between 0 and 100, with its 95 % interval over items; the "
            "best of a column is bold. The average is over the benchmarks that have finished" +
            (note.empty() ? std::string(", its interval out of theirs.") : ". " + escapeHtml(note)) + "</p>\n";

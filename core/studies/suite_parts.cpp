@@ -31,13 +31,26 @@ std::optional<analysis::Interval> intervalOf(const json& stored) {
     return analysis::Interval{low.get<double>(), high.get<double>()};
 }
 
+/// Null: nobody knows, or it has not finished.
+json heldOut(const json& stored) {
+    if (!stored.is_object() || stored.value("provenance", json()) == json("unknown")) return nullptr;
+    return !stored.value("searched_on", json()).is_object();
+}
+
+/// Of a mean over cells.
+json allHeldOut(const std::vector<json>& cells) {
+    if (std::ranges::find(cells, json(false)) != cells.end()) return false;
+    return cells.empty() || std::ranges::find(cells, json()) != cells.end() ? json() : json(true);
+}
+
 bool isFinished(const json& parts, const std::string& label) {
     return std::ranges::any_of(
         parts, [&](const json& part) { return part.at("label") == label && part.value("state", "") == "finished"; });
 }
 
 json rowOf(const std::string& method, std::size_t number, const json& parts, bool independent) {
-    json cells = json::array(), intervals = json::array();
+    json cells = json::array(), intervals = json::array(), apart = json::array();
+    std::vector<json> apartOfMean;
     std::vector<double> means;
     std::vector<analysis::Interval> known;
     for (const json& part : parts) {
@@ -46,6 +59,8 @@ json rowOf(const std::string& method, std::size_t number, const json& parts, boo
         const auto interval = stored.is_object() ? intervalOf(stored) : std::nullopt;
         if (accuracy.is_number()) means.push_back(accuracy.get<double>());
         if (accuracy.is_number() && interval) known.push_back(*interval);
+        apart.push_back(heldOut(stored));
+        if (accuracy.is_number()) apartOfMean.push_back(apart.back());
         cells.push_back(accuracy);
         intervals.push_back(interval ? intervalJson(interval) : json());
     }
@@ -55,7 +70,9 @@ json rowOf(const std::string& method, std::size_t number, const json& parts, boo
             {"mean_accuracy", std::move(cells)},
             {"intervals", std::move(intervals)},
             {"average", means.empty() ? json() : json(analysis::mean(means))},
-            {"average_interval", average ? intervalJson(average) : json()}};
+            {"average_interval", average ? intervalJson(average) : json()},
+            {"held_out", std::move(apart)},
+            {"average_held_out", allHeldOut(apartOfMean)}};
 }
 
 }  // namespace
@@ -80,6 +97,20 @@ std::string averageNote(const json& table) {
         "The average has no interval: it would take the benchmarks for independent, and '{}' and '{}'{} ask some of "
         "the same items.",
         first[0].get<std::string>(), first[1].get<std::string>(), shared.size() > 1 ? ", among others," : "");
+}
+
+std::string heldOutNote(const json& table) {
+    const json rows = table.value("rows", json::array());
+    const bool all = std::ranges::none_of(rows, [](const json& row) {
+        const json cells = row.value("held_out", json::array());
+        return std::ranges::find(cells, json(false)) != cells.end();
+    });
+    if (all) return {};
+    return fmt::format(
+        "{} NOT HELD OUT: the method's profile was searched on items of the benchmark, and its result there is too "
+        "good, "
+        "as is an average over it; what is said of the benchmark has the profile and the number of items.",
+        kNotHeldOutMark);
 }
 
 }  // namespace lpes::studies

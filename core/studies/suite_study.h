@@ -63,6 +63,11 @@ struct SuiteSettings {
                                             const LoadedModel* loaded = nullptr);
 /// Why the averages of a suite's "table" have no interval; empty where nothing keeps them from having one.
 [[nodiscard]] std::string averageNote(const nlohmann::json& table);
+/// Stands behind the figures of a suite's table of which heldOutNote speaks.
+inline constexpr const char* kNotHeldOutMark = "*";
+/// That figures of a suite's "table" are of items that a profile was searched on, with the mark that stands behind
+/// them; empty where none is.
+[[nodiscard]] std::string heldOutNote(const nlohmann::json& table);
 /// Is it one of a suite's benchmarks, which the suite itself takes up again?
 [[nodiscard]] bool isPartOfSuite(const store::RunRow& run);
 /// The state of a suite or a study in words, from its result: "unfinished: 1 of 3 benchmarks failed" where nobody

@@ -250,6 +250,33 @@ TEST_F(SuiteTest, AnAverageOverBenchmarksThatShareItemsHasNoInterval) {
     EXPECT_THAT(page, AllOf(HasSubstr("The average has no interval"), Not(HasSubstr("its interval out of theirs"))));
 }
 
+TEST_F(SuiteTest, ItsTableMarksWhatIsNotHeldOut) {
+    auto search = smallSearch(folder);
+    const json profile = take(studies::runSearch(search, *store, observer, {})).result["profile"];
+    writeBytes(folder / "best.json", profile.dump());
+    writeBytes(folder / "hand.csv", "0,1\n1,1.5\n");
+    json suite = plain();
+    suite["methods"] = {"baseline", "lpes:best.json", "lpes:hand.csv"};
+    suite["benchmarks"][0]["limit"] = 12;  // of the search's items, which are generated
+    const auto outcome = take(studies::runSuite(take(read(suite)), *store, observer, {}));
+    const json& table = outcome.result["table"];
+    ASSERT_TRUE(outcome.result["benchmarks"][0]["methods"][1]["searched_on"].is_object());
+    EXPECT_EQ(table["rows"][0]["held_out"], (json{true, true, true}));
+    EXPECT_EQ(table["rows"][0]["average_held_out"], true);
+    EXPECT_EQ(table["rows"][1]["held_out"], (json{false, true, true}));
+    EXPECT_EQ(table["rows"][1]["average_held_out"], false);
+    EXPECT_EQ(table["rows"][2]["held_out"], (json{nullptr, nullptr, nullptr})) << "nobody knows";
+    EXPECT_EQ(table["rows"][2]["average_held_out"], nullptr);
+    EXPECT_THAT(studies::heldOutNote(table), HasSubstr("* NOT HELD OUT"));
+    const std::string page = take(studies::reportHtml(store->reader(), take(store->reader().run(outcome.runId)), {}));
+    EXPECT_THAT(page, AllOf(HasSubstr("<p class=\"warning\">* NOT HELD OUT"), HasSubstr("<span class=\"searched\">")));
+    suite["methods"] = {"baseline"};
+    const auto clean = take(studies::runSuite(take(read(suite)), *store, observer, {}));
+    EXPECT_EQ(studies::heldOutNote(clean.result["table"]), "");
+    EXPECT_THAT(take(studies::reportHtml(store->reader(), take(store->reader().run(clean.runId)), {})),
+                Not(HasSubstr("class=\"searched\"")));
+}
+
 TEST_F(SuiteTest, ASingleMethodIsEnough) {
     json suite = plain();
     suite["methods"] = {"baseline"};
