@@ -10,8 +10,15 @@ namespace {
 
 using nlohmann::json;
 
-std::string withSd(const json& row, const char* mean, const char* sd, int decimals) {
-    const std::string value = formatNumber(row.at(mean), decimals);
+/// A figure with its interval over items, where it has one.
+std::string estimate(const json& row, const char* value, const std::string& ends, int decimals) {
+    return formatEstimate(row.value(value, json()), row.value(ends + "_low", json()), row.value(ends + "_high", json()),
+                          decimals);
+}
+
+/// The same with the standard deviation over searches, where there are several.
+std::string withSd(const json& row, const char* mean, const std::string& ends, const char* sd, int decimals) {
+    const std::string value = estimate(row, mean, ends, decimals);
     return row.at(sd).is_number() ? value + " ± " + formatNumber(row.at(sd), decimals) : value;
 }
 
@@ -20,18 +27,20 @@ std::string interval(const json& row) {
 }
 
 std::string levelsTable(const json& result) {
-    Table table({"held out", "searches", "accuracy", "gap", "answer NLL", "to the baseline (95 %)", "p", "p, Holm"});
+    Table table({"held out", "searches", "accuracy (95 %)", "gap (95 %)", "answer NLL (95 %)", "to the baseline (95 %)",
+                 "p", "p, Holm"});
     if (const json& baseline = result.at("baseline"); baseline.is_object()) {
-        table.add({"baseline", "", formatNumber(baseline.at("mean_accuracy"), 3), formatNumber(baseline.at("gap"), 3),
-                   formatNumber(baseline.at("answer_nll"), 4), "", "", ""});
+        table.add({"baseline", "", estimate(baseline, "mean_accuracy", "accuracy", 3),
+                   estimate(baseline, "gap", "gap", 3), estimate(baseline, "answer_nll", "answer_nll", 4), "", "", ""});
     }
     for (const json& level : result.at("levels")) {
-        table.add({level.at("level"), level.at("searches").dump(), withSd(level, "mean_accuracy", "accuracy_sd", 3),
-                   formatNumber(level.at("gap"), 3), withSd(level, "answer_nll", "nll_sd", 4), interval(level),
+        table.add({level.at("level"), level.at("searches").dump(),
+                   withSd(level, "mean_accuracy", "accuracy", "accuracy_sd", 3), estimate(level, "gap", "gap", 3),
+                   withSd(level, "answer_nll", "answer_nll", "nll_sd", 4), interval(level),
                    formatP(level.at("p_value")), formatP(level.at("p_holm"))});
     }
     const bool tested = result.at("levels").back().at("p_value").is_number();
-    return table.text() + (tested ? "" : fewItemsNote());
+    return table.text(kTableColumns) + (tested ? "" : fewItemsNote());
 }
 
 std::string pairsTable(const json& pairs) {
@@ -64,7 +73,8 @@ std::string profilesText(const json& result) {
 }
 
 std::string searchesTable(const json& searches) {
-    Table table({"search", "state", "run", "evaluations", "prompts", "s", "fitness", "held-out accuracy", "NLL"});
+    Table table(
+        {"search", "state", "run", "evaluations", "prompts", "s", "fitness", "held-out accuracy (95 %)", "NLL (95 %)"});
     const auto plain = [](const json& row, const char* key) {
         return row.contains(key) && !row.at(key).is_null() ? row.at(key).dump() : std::string("–");
     };
@@ -73,10 +83,10 @@ std::string searchesTable(const json& searches) {
             return formatNumber(search.value(key, json()), decimals);
         };
         table.add({search.at("label"), search.at("state"), plain(search, "run_id"), plain(search, "evaluations"),
-                   plain(search, "prompts"), number("seconds", 1), number("fitness", 4), number("mean_accuracy", 3),
-                   number("answer_nll", 4)});
+                   plain(search, "prompts"), number("seconds", 1), number("fitness", 4),
+                   estimate(search, "mean_accuracy", "accuracy", 3), estimate(search, "answer_nll", "answer_nll", 4)});
     }
-    return "\n" + table.text();
+    return "\n" + table.text(kTableColumns);
 }
 
 }  // namespace

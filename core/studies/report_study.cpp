@@ -17,6 +17,14 @@ std::string withSd(const json& row, const char* mean, const char* sd, const char
     return numberIn(row, mean, format) + (spread == "–" ? "" : " ± " + spread);
 }
 
+/// A figure with its interval over items, where it has one.
+std::string estimate(const json& row, const char* value, const std::string& ends, const char* format) {
+    const std::string low = ends + "_low", high = ends + "_high";
+    if (!memberOf(row, low.c_str()).is_number()) return numberIn(row, value, format);
+    return fmt::format("{} [{}–{}]", numberIn(row, value, format), numberIn(row, low.c_str(), format),
+                       numberIn(row, high.c_str(), format));
+}
+
 std::string difference(const json& row) {
     const std::string mean = numberIn(row, "nll_difference", "{:+.4f}");
     if (!memberOf(row, "nll_low").is_number()) return mean;
@@ -25,17 +33,18 @@ std::string difference(const json& row) {
 }
 
 std::string levelTable(const json& summary) {
-    HtmlTable table({"level", "searches", "mean accuracy", "gap", "answer NLL (nats)",
+    HtmlTable table({"level", "searches", "mean accuracy (95 %)", "±", "gap (95 %)", "answer NLL (nats, 95 %)", "±",
                      "difference to the baseline (nats, 95 %)", "p", "p, Holm"});
-    if (const json baseline = memberOf(summary, "baseline"); baseline.is_object()) {
-        table.add({"baseline", "–", numberIn(baseline, "mean_accuracy", "{:.3f}"), numberIn(baseline, "gap", "{:.3f}"),
-                   numberIn(baseline, "answer_nll", "{:.4f}"), "–", "–", "–"});
-    }
+    const auto accuracy = [](const json& row) { return estimate(row, "mean_accuracy", "accuracy", "{:.3f}"); };
+    const auto gap = [](const json& row) { return estimate(row, "gap", "gap", "{:.3f}"); };
+    const auto nll = [](const json& row) { return estimate(row, "answer_nll", "answer_nll", "{:.4f}"); };
+    if (const json baseline = memberOf(summary, "baseline"); baseline.is_object())
+        table.add({"baseline", "–", accuracy(baseline), "–", gap(baseline), nll(baseline), "–", "–", "–", "–"});
     for (const json& level : listIn(summary, "levels")) {
-        table.add({escapeHtml(textIn(level, "level")), textIn(level, "searches"),
-                   withSd(level, "mean_accuracy", "accuracy_sd", "{:.3f}"), numberIn(level, "gap", "{:.3f}"),
-                   withSd(level, "answer_nll", "nll_sd", "{:.4f}"), difference(level),
-                   numberIn(level, "p_value", "{:.3g}"), numberIn(level, "p_holm", "{:.3g}")});
+        table.add({escapeHtml(textIn(level, "level")), textIn(level, "searches"), accuracy(level),
+                   numberIn(level, "accuracy_sd", "{:.3f}"), gap(level), nll(level),
+                   numberIn(level, "nll_sd", "{:.4f}"), difference(level), numberIn(level, "p_value", "{:.3g}"),
+                   numberIn(level, "p_holm", "{:.3g}")});
     }
     if (table.empty()) return "<p class=\"soft\">No search of this study has finished yet.</p>\n";
     std::string html = table.html("Held-out items");
@@ -47,7 +56,9 @@ std::string levelTable(const json& summary) {
     return html +
            "<p class=\"soft\">All searches report on the same held-out items. ± is the standard deviation over "
            "searches. "
-           "Tests: paired bootstrap on each item's answer NLL, mean over positions and searches; Holm's adjustment is "
+           "Intervals are over the items, of several searches with each item's mean over them; that of the gap reaches "
+           "down to 0 unless the test over positions finds a bias. Tests: paired bootstrap on each item's answer NLL, "
+           "mean over positions and searches; Holm's adjustment is "
            "over the rows. Below 10 items there is none.</p>\n";
 }
 
@@ -91,8 +102,8 @@ std::string profileTables(const json& summary) {
 }
 
 std::string searchTable(const json& summary) {
-    HtmlTable table({"search", "state", "run", "seed", "evaluations", "prompts", "s", "fitness", "held-out accuracy",
-                     "held-out NLL"},
+    HtmlTable table({"search", "state", "run", "seed", "evaluations", "prompts", "s", "fitness",
+                     "held-out accuracy (95 %)", "held-out NLL (95 %)"},
                     {1});
     for (const json& search : listIn(summary, "searches")) {
         std::string state = textIn(search, "state");
@@ -100,7 +111,8 @@ std::string searchTable(const json& summary) {
         table.add({escapeHtml(textIn(search, "label")), escapeHtml(state), textIn(search, "run_id"),
                    textIn(search, "seed"), textIn(search, "evaluations"), textIn(search, "prompts"),
                    numberIn(search, "seconds", "{:.1f}"), numberIn(search, "fitness", "{:.4f}"),
-                   numberIn(search, "mean_accuracy", "{:.3f}"), numberIn(search, "answer_nll", "{:.4f}")});
+                   estimate(search, "mean_accuracy", "accuracy", "{:.3f}"),
+                   estimate(search, "answer_nll", "answer_nll", "{:.4f}")});
     }
     return table.html("Searches") +
            "<p class=\"soft\">'lpes report RUN' has each search's own plots and settings.</p>\n";

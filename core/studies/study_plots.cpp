@@ -144,15 +144,26 @@ analysis::CurvePlot::Series meanCurve(const std::string& name, SeriesRole role,
             std::move(spread.high)};
 }
 
+/// Accuracy, gap and answer NLL of the baseline or a level of a study, with their intervals.
+void addScores(analysis::MethodsPlot::Method& method, const json& row) {
+    const auto estimate = [&](const char* value, const std::string& ends) -> analysis::MethodsPlot::Estimate {
+        const auto number = [&](const std::string& key) {
+            return row[key].is_number() ? row[key].get<double>() : kNaN;
+        };
+        return {number(value), number(ends + "_low"), number(ends + "_high")};
+    };
+    method.accuracy = estimate("mean_accuracy", "accuracy");
+    method.gap = estimate("gap", "gap");
+    method.answerNll = estimate("answer_nll", "answer_nll");
+}
+
 analysis::MethodsPlot::Method levelMethod(const json& level) {
     const auto number = [&](const char* key) { return level[key].is_number() ? level[key].get<double>() : kNaN; };
     analysis::MethodsPlot::Method method;
     method.name = level["level"].get<std::string>();
     const auto searches = level["searches"].get<std::int64_t>();
     if (searches > 1) method.name += fmt::format(" (mean of {})", searches);
-    method.accuracy = {number("mean_accuracy"), number("accuracy_low"), number("accuracy_high")};
-    method.gap.value = number("gap");
-    method.answerNll.value = number("answer_nll");
+    addScores(method, level);
     method.nllDifference = {number("nll_difference"), number("nll_low"), number("nll_high")};
     method.pValue = number("p_value");
     method.pHolm = number("p_holm");
@@ -238,9 +249,7 @@ Result<analysis::PlotData> studyScores(store::StoreReader& store, const RunView&
     analysis::MethodsPlot::Method baseline;
     baseline.name = "baseline";
     baseline.role = SeriesRole::Baseline;
-    baseline.accuracy.value = summary["baseline"]["mean_accuracy"];
-    baseline.gap.value = summary["baseline"]["gap"];
-    baseline.answerNll.value = summary["baseline"]["answer_nll"];
+    addScores(baseline, summary["baseline"]);
     plot.methods.push_back(std::move(baseline));
     for (const json& level : summary["levels"]) plot.methods.push_back(levelMethod(level));
     return plot;

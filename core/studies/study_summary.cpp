@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 
@@ -74,8 +75,21 @@ Scores scoresOf(const std::vector<ItemOutcome>& outcomes, const std::vector<std:
     return {accuracy.meanAccuracy, accuracy.gap, nll.empty() ? 0.0 : analysis::mean(nll)};
 }
 
-json scoresJson(const Scores& scores) {
-    return {{"mean_accuracy", scores.accuracy}, {"gap", scores.gap}, {"answer_nll", scores.nll}};
+/// Scores with their intervals over items.
+json scoresJson(const std::vector<ItemOutcome>& outcomes, const std::vector<std::string>& positions,
+                std::uint64_t seed) {
+    const Scores scores = scoresOf(outcomes, positions);
+    const auto count = static_cast<int>(positions.size());
+    json row{{"mean_accuracy", scores.accuracy}, {"gap", scores.gap}, {"answer_nll", scores.nll}};
+    const auto add = [&](const std::string& name, const std::optional<analysis::Interval>& interval) {
+        const json ends = intervalJson(interval);
+        row[name + "_low"] = ends["low"];
+        row[name + "_high"] = ends["high"];
+    };
+    add("accuracy", analysis::meanAccuracyInterval(outcomes, count, seed));
+    add("gap", analysis::positionBias(outcomes, positions, {}, seed).gapInterval);
+    add("answer_nll", analysis::nllIntervals(outcomes, count, seed).mean);
+    return row;
 }
 
 /// Mean and standard deviation over searches.
@@ -119,15 +133,10 @@ json levelsJson(const StudyView& study) {
     json rows = json::array();
     for (std::size_t i = 0; i < study.levels.size(); ++i) {
         const StudyLevel& level = study.levels[i];
-        const auto interval = analysis::meanAccuracyInterval(level.outcomes, positionsOf(level), seed);
-        json row = scoresJson(scoresOf(level.outcomes, level.searches.front()->positions));
+        json row = scoresJson(level.outcomes, level.searches.front()->positions, seed);
         row.update(spreadJson(level.searches));
         row.update(differenceJson(comparisons[i]));
-        row.update({{"level", level.name},
-                    {"accuracy_low", interval.low},
-                    {"accuracy_high", interval.high},
-                    {"better", comparisons[i].better},
-                    {"verdict", comparisons[i].verdict}});
+        row.update({{"level", level.name}, {"better", comparisons[i].better}, {"verdict", comparisons[i].verdict}});
         rows.push_back(std::move(row));
     }
     return rows;
@@ -190,7 +199,7 @@ json searchJson(const StudyView& study, const StudyPart& part) {
     }
     const auto search = std::ranges::find(study.searches, part.label, &StudySearch::label);
     if (search == study.searches.end()) return row;
-    row.update(scoresJson(scoresOf(search->best, search->positions)));
+    row.update(scoresJson(search->best, search->positions, study.settings.search.search.seed));
     for (const char* key : {"evaluations", "prompts", "seconds"}) row[key] = search->result.value(key, json());
     const json best = bestOf(search->result);
     for (const char* key : {"fitness", "scales"}) row[key] = best.is_object() ? best.value(key, json()) : json();
@@ -264,7 +273,9 @@ json studySummary(const StudyView& study) {
         if (level.searches.size() > 1) profiles.push_back(profileJson(level.name, level.searches));
     }
     json baseline;
-    if (!all.empty()) baseline = scoresJson(scoresOf(all.front()->baseline, all.front()->positions));
+    if (!all.empty()) {
+        baseline = scoresJson(all.front()->baseline, all.front()->positions, study.settings.search.search.seed);
+    }
     return {{"study", studyKindName(study.settings.kind)},
             {"model", study.settings.search.compute.model},
             {"baseline", std::move(baseline)},

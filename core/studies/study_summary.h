@@ -46,21 +46,25 @@ struct StudyView {
                                             const StudySettings& settings);
 [[nodiscard]] Result<StudyView> viewOfStudy(store::StoreReader& store, const store::RunRow& run);
 
-/// {"study", "model", "baseline": {"mean_accuracy", "gap", "answer_nll"}, "levels": [{"level", "searches",
-/// "mean_accuracy", "accuracy_low", "accuracy_high", "accuracy_sd", "gap", "answer_nll", "nll_sd", "nll_difference",
-/// "nll_low", "nll_high", "p_value", "p_holm", "better", "verdict"}…], "pairs": [{"a", "b", "nll_difference" (b − a),
-/// "nll_low", "nll_high", "p_value", "p_holm"}…], "spread": {"searches", "mean_accuracy", "accuracy_sd", "answer_nll",
-/// "nll_sd"}, "profiles": [{"level", "searches", "mean", "stddev", "low", "high", "mean_abs_difference",
-/// "mean_correlation"}…], "shared_items", "searched_on", "searches": [{"label", "level", "run_id", "state", "error",
-/// "seed", "evaluations", "prompts", "seconds", "fitness", "mean_accuracy", "gap", "answer_nll", "scales"}…]}.
+/// {"study", "model", "baseline": {"mean_accuracy", "accuracy_low", "accuracy_high", "gap", "gap_low", "gap_high",
+/// "answer_nll", "answer_nll_low", "answer_nll_high"}, "levels": [{"level", "searches", …the same…, "accuracy_sd",
+/// "nll_sd", "nll_difference", "nll_low", "nll_high", "p_value", "p_holm", "better", "verdict"}…], "pairs": [{"a", "b",
+/// "nll_difference" (b − a), "nll_low", "nll_high", "p_value", "p_holm"}…], "spread": {"searches", "mean_accuracy",
+/// "accuracy_sd", "answer_nll", "nll_sd"}, "profiles": [{"level", "searches", "mean", "stddev", "low", "high",
+/// "mean_abs_difference", "mean_correlation"}…], "shared_items", "searched_on", "searches": [{"label", "level",
+/// "run_id", "state", "error", "seed", "evaluations", "prompts", "seconds", "fitness", "mean_accuracy", …as the
+/// baseline's…, "scales"}…]}.
+///
+/// Intervals are 95 % over the held-out items (analysis: meanAccuracyInterval, PositionBias, NllIntervals), of a level
+/// with each item's mean over its searches; null where there is none.
 ///
 /// Tests are paired bootstraps on each item's mean answer NLL over positions, of held-out items that all searches
-/// share; p_holm is Holm's adjustment over the levels, or over the pairs, by which "better" and "verdict" are. Standard deviations are over the searches of
-/// a level (of the whole study under "spread"), null for a single one. "profiles" are levels of several searches; where
-/// each search is a level of its own (resample, seeds) one entry "all" holds all of them. "shared_items": of a resample
-/// study the mean share of search items that two searches have in common, else null. "searched_on": null, or
-/// ownOverlapJson of the search that saw the most of its report items. What has not finished is in "searches" with its
-/// state alone.
+/// share; p_holm is Holm's adjustment over the levels, or over the pairs, by which "better" and "verdict" are. Standard
+/// deviations are over the searches of a level (of the whole study under "spread"), null for a single one. "profiles"
+/// are levels of several searches; where each search is a level of its own (resample, seeds) one entry "all" holds all
+/// of them. "shared_items": of a resample study the mean share of search items that two searches have in common, else
+/// null. "searched_on": null, or ownOverlapJson of the search that saw the most of its report items. What has not
+/// finished is in "searches" with its state alone.
 [[nodiscard]] Result<nlohmann::json> studySummary(store::StoreReader& store, std::int64_t runId,
                                                   const StudySettings& settings);
 [[nodiscard]] nlohmann::json studySummary(const StudyView& study);

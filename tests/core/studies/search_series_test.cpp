@@ -264,6 +264,44 @@ TEST_F(SearchSeries, PlotsAndReportShowItsLevelsAlsoUnderWay) {
         EXPECT_THAT(html, HasSubstr(part));
 }
 
+TEST_F(SearchSeries, EveryFigureHasItsIntervalOverItems) {
+    set(StudyKind::Seeds, {}, 2);
+    settings.search.reportItems = 12;
+    const auto outcome = run();
+    const auto bounded = [](const json& row) {
+        for (const auto& [value, ends] : {std::pair<std::string, std::string>{"mean_accuracy", "accuracy"},
+                                          {"gap", "gap"},
+                                          {"answer_nll", "answer_nll"}}) {
+            EXPECT_LE(row[ends + "_low"].get<double>(), row[value].get<double>() + 1e-12) << row.dump();
+            EXPECT_GE(row[ends + "_high"].get<double>(), row[value].get<double>() - 1e-12) << row.dump();
+            EXPECT_LT(row[ends + "_low"], row[ends + "_high"]) << row.dump();
+        }
+    };
+    bounded(outcome.result["baseline"]);
+    for (const char* list : {"levels", "searches"}) {
+        ASSERT_EQ(outcome.result[list].size(), 2u);
+        for (const json& row : outcome.result[list]) bounded(row);
+    }
+    // Of a single search they are those that it printed itself.
+    const json own = json::parse(searches(outcome.runId).at("seed 7").resultJson)["heldout"];
+    const auto same = [](const json& row, const json& side) {
+        EXPECT_EQ(row["accuracy_low"], side["mean_accuracy_interval"]["low"]);
+        EXPECT_EQ(row["gap_high"], side["gap_interval"]["high"]);
+        EXPECT_EQ(row["answer_nll_low"], side["mean_answer_nll_interval"]["low"]);
+    };
+    same(outcome.result["baseline"], own["baseline"]);
+    same(outcome.result["searches"][0], own["best"]);
+    const auto row = take(store->reader().run(outcome.runId));
+    const auto plot = take(studies::plotData(store->reader(), row, "methods"));
+    for (const auto& method : std::get<analysis::MethodsPlot>(plot).methods) {
+        for (const auto& figure : {method.accuracy, method.gap, method.answerNll}) {
+            EXPECT_TRUE(std::isfinite(figure.low)) << method.name;
+            EXPECT_LT(figure.low, figure.high) << method.name;
+        }
+    }
+    EXPECT_THAT(take(studies::reportHtml(store->reader(), row, {})), HasSubstr("gap (95 %)"));
+}
+
 TEST_F(SearchSeries, SaysWhereTheDataHoldTheirItemsTwice) {
     set(StudyKind::Seeds, {}, 2);
     EXPECT_EQ(run().result["searched_on"], nullptr);
