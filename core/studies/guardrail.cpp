@@ -85,6 +85,7 @@ Result<Guardrail> Guardrail::make(const GuardrailSettings& settings, const text:
         spec.limit = settings.items;
         auto task = prepareTask(spec, settings.items, nullptr, Purpose::Scored, stop);
         if (!task) return fail(task.error());
+        guardrail.m_dataHashes[name] = hashOfPrompts(task->info());
         const PromptMaker maker(std::move(*task), tokenizer, contextLength);
         Exam exam{name, {}};
         for (std::int64_t item = 0; item < maker.task().benchmark->size(); ++item) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stop_token>
@@ -32,6 +33,8 @@ class Guardrail {
     [[nodiscard]] bool empty() const { return m_texts.empty(); }
     /// The texts that perplexity is measured on.
     [[nodiscard]] const std::vector<std::vector<text::TokenId>>& texts() const { return m_texts; }
+    /// "mmlu", "ceval": of each exam that is asked from data, the hash of its questions, examples and template.
+    [[nodiscard]] const std::map<std::string, std::string>& dataHashes() const { return m_dataHashes; }
     [[nodiscard]] std::int64_t prompts() const;  ///< texts and questions of one side
     [[nodiscard]] std::int64_t tokens() const;   ///< in them; of a question with its longest choice
     /// `observer` is told of every text and question. Answers a stop with kStoppedMessage.
@@ -49,6 +52,7 @@ class Guardrail {
     };
     std::vector<std::vector<text::TokenId>> m_texts;
     std::vector<Exam> m_exams;
+    std::map<std::string, std::string> m_dataHashes;
     std::int64_t m_leftOut = 0;
 };
 

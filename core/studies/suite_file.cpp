@@ -182,6 +182,8 @@ json toJson(const SuiteSettings& settings) {
     json stored = withOrigins(plain, settings.origins);
     addMethodHashes(stored, settings.methodHashes);
     if (!settings.dataHashes.empty()) stored["data_hashes"] = {{"value", settings.dataHashes}, {"origin", "file"}};
+    if (!settings.guardrailHashes.empty())
+        stored["guardrail_hashes"] = {{"value", settings.guardrailHashes}, {"origin", "file"}};
     if (!settings.sharedItems.empty()) stored["shared_items"] = {{"value", settings.sharedItems}, {"origin", "file"}};
     return stored;
 }
@@ -194,7 +196,8 @@ Result<SuiteSettings> suiteFromJson(const json& stored) {
     settings.methodHashes = settingOr<MethodHashes>(stored, "method_hashes", {});
     settings.sharedItems = settingOr<decltype(settings.sharedItems)>(stored, "shared_items", {});
     settings.dataHashes = settingOr<std::vector<std::string>>(stored, "data_hashes", {});
-    for (const char* key : {"method_hashes", "data_hashes", "shared_items"})
+    settings.guardrailHashes = settingOr<decltype(settings.guardrailHashes)>(stored, "guardrail_hashes", {});
+    for (const char* key : {"method_hashes", "data_hashes", "guardrail_hashes", "shared_items"})
         head.erase(key);  // which a file cannot say
     json benchmarks;
     if (auto read = readHead(head, "suite settings", settings, shared, benchmarks); !read) return fail(read.error());

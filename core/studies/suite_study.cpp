@@ -124,12 +124,8 @@ Error ofSetting(const SuiteSettings& settings, const std::string& key, const Err
 /// What a benchmark asks.
 struct Asked {
     std::set<std::string> items;  ///< their contents
-    std::string hash;             ///< of data and prompts
+    std::string hash;             ///< hashOfPrompts
 };
-
-std::string hashOf(const tasks::BenchmarkInfo& info) {
-    return info.hash + ":" + info.templateHash;
-}
 
 /// Opens the items, and settles where the evidence stands.
 Result<Asked> checkBenchmark(SuiteBenchmark& benchmark, const text::Tokenizer& tokenizer, const std::stop_token& stop) {
@@ -147,7 +143,7 @@ Result<Asked> checkBenchmark(SuiteBenchmark& benchmark, const text::Tokenizer& t
     if (!score) return fail(score.error());
     const auto hashes = task->contentHashes(task->ids());
     if (!hashes) return fail(hashes.error());
-    return Asked{{hashes->begin(), hashes->end()}, hashOf(task->info())};
+    return Asked{{hashes->begin(), hashes->end()}, hashOfPrompts(task->info())};
 }
 
 bool haveCommon(const std::set<std::string>& one, const std::set<std::string>& other) {
@@ -173,6 +169,7 @@ Result<void> checkSuite(SuiteSettings& settings, const OpenedModel& model, Progr
                                          *model.tokenizer, model.config().contextLength);
         return fail(ofSetting(settings, own ? "guardrail_ceval" : "guardrail_mmlu", guardrail.error()));
     }
+    settings.guardrailHashes = guardrail->dataHashes();
     settings.sharedItems.clear();
     settings.dataHashes.clear();
     std::vector<std::set<std::string>> items;
@@ -217,6 +214,24 @@ Result<void> requireSameData(const SuiteSettings& settings, const OpenedModel& m
                     fmt::format("benchmark {} ('{}'): its data or prompts have changed since the suite began; put them "
                                 "back, or start the suite anew",
                                 i + 1, benchmark.label));
+    }
+    return {};
+}
+
+/// A guardrail that has not been measured would ask other questions than the suite's settings were checked with.
+Result<void> requireSameGuardrail(const SuiteSettings& settings, const OpenedModel& model,
+                                  const std::stop_token& stop) {
+    if (settings.guardrailHashes.empty()) return {};  // no exams, or begun by an earlier version
+    const auto guardrail = Guardrail::make(settings.guardrail, *model.tokenizer, model.config().contextLength, stop);
+    if (!guardrail) return fail(guardrail.error());
+    for (const auto& [exam, hash] : settings.guardrailHashes) {
+        const auto now = guardrail->dataHashes().find(exam);
+        if (now != guardrail->dataHashes().end() && now->second == hash) continue;
+        return fail(
+            ErrorCode::BadInput,
+            fmt::format("the guardrail's exam {0} ('guardrail_{0}'): its data or prompts have changed since the "
+                        "suite began; put them back, or start the suite anew",
+                        exam));
     }
     return {};
 }
@@ -288,7 +303,8 @@ Result<StudyOutcome> resumeSuite(std::int64_t runId, store::StoreWriter& store, 
     if (!settings) return fail(settings.error());
     auto model = modelOf(*settings, observer, stop, loaded, [&](const OpenedModel& opened) -> Result<void> {
         if (auto same = requireSameMethods(*settings, opened); !same) return same;
-        return requireSameData(*settings, opened, stop);
+        if (auto same = requireSameData(*settings, opened, stop); !same) return same;
+        return requireSameGuardrail(*settings, opened, stop);
     });
     if (!model) return fail(model.error());
     if (auto same = requireSameModel(store.reader(), *run, *model, settings->compute.model, observer); !same)

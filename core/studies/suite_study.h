@@ -36,6 +36,8 @@ struct SuiteSettings {
     /// [benchmarks] Of each one's data and prompts, settled when the suite begins; what has not begun by then asks
     /// others no more than what has.
     std::vector<std::string> dataHashes;
+    /// Of the guardrail's exams, by their names, settled with them.
+    std::map<std::string, std::string> guardrailHashes;
     /// Labels of benchmarks that have an item in common, by its content; settled when the suite begins.
     std::vector<std::pair<std::string, std::string>> sharedItems;
     GuardrailSettings guardrail;

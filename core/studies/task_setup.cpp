@@ -206,6 +206,10 @@ Result<std::string> PreparedTask::contentHash(const std::string& itemId) const {
     return benchmark->contentHash(*item);
 }
 
+std::string hashOfPrompts(const tasks::BenchmarkInfo& info) {
+    return info.hash + ":" + info.templateHash;
+}
+
 Result<std::vector<std::string>> PreparedTask::contentHashes(std::span<const std::string> ids) const {
     std::vector<std::string> hashes;
     hashes.reserve(ids.size());

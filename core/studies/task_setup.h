@@ -87,6 +87,9 @@ struct PreparedTask {
     std::shared_ptr<const std::unordered_map<std::string, std::int64_t>> m_byId;
 };
 
+/// What a run that is taken up again tells other prompts by: the hashes of the items and of their template.
+[[nodiscard]] std::string hashOfPrompts(const tasks::BenchmarkInfo& info);
+
 /// The content hashes of a task's items, each made once: it costs a reading of the item. thread-compatible; the task
 /// must outlive it.
 class ItemHashes {

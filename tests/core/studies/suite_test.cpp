@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
 #include <mutex>
 
 #include "core/base/files.h"
@@ -513,6 +515,37 @@ TEST_F(SuiteTest, OtherDataAreRefusedOnResumingAlsoOfBenchmarksThatHaveNotBegun)
     EXPECT_EQ(take(studies::resumeSuite(stopped.runId, *store, observer, {})).result["state"], "finished");
     suite["data_hashes"] = json::array();
     refused(suite, {"suite.json", "'data_hashes'"});
+}
+
+TEST_F(SuiteTest, OtherExamsOfTheGuardrailAreRefusedOnResuming) {
+    std::filesystem::copy(*mmluTask(1).data, folder / "exams", std::filesystem::copy_options::recursive);
+    json suite = plain();
+    suite["guardrail"] = 2;
+    suite["guardrail_mmlu"] = "exams";
+    StopAfter stopping(3);
+    const auto stopped = take(studies::runSuite(take(read(suite)), *store, stopping, stopping.token()));
+    ASSERT_TRUE(stopped.stoppedEarly);
+    EXPECT_EQ(take(studies::suiteFromJson(stopped.result["settings"])).guardrailHashes.size(), 1u);
+    // A character of the questions.
+    std::map<std::filesystem::path, std::string> before;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder / "exams")) {
+        if (!entry.is_regular_file() || entry.path().extension() != ".csv") continue;
+        const std::string text = before[entry.path()] = take(readTextFile(entry.path()));
+        std::string other = text;
+        const auto behindHeading = static_cast<std::ptrdiff_t>(other.find('\n'));
+        std::replace(other.begin() + behindHeading, other.end(), 'e', 'i');
+        writeBytes(entry.path(), other);
+    }
+    ASSERT_FALSE(before.empty());
+    const auto changed = studies::resumeSuite(stopped.runId, *store, observer, {});
+    ASSERT_FALSE(changed);
+    EXPECT_EQ(changed.error().code, ErrorCode::BadInput);
+    EXPECT_THAT(changed.error().message, AllOf(HasSubstr("'guardrail_mmlu'"), HasSubstr("have changed")));
+    EXPECT_EQ(take(store->reader().run(stopped.runId)).state, store::RunState::Stopped);
+    for (const auto& [path, text] : before) writeBytes(path, text);
+    EXPECT_EQ(take(studies::resumeSuite(stopped.runId, *store, observer, {})).result["state"], "finished");
+    suite["guardrail_hashes"] = json::object();
+    refused(suite, {"suite.json", "'guardrail_hashes'"});
 }
 
 TEST_F(SuiteTest, AnotherModelIsRefusedOnResuming) {
