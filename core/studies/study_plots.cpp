@@ -146,7 +146,7 @@ analysis::CurvePlot::Series meanCurve(const std::string& name, SeriesRole role,
 
 /// Accuracy, gap and answer NLL of the baseline or a level of a study, with their intervals.
 void addScores(analysis::MethodsPlot::Method& method, const json& row) {
-    const auto estimate = [&](const char* value, const std::string& ends) -> analysis::MethodsPlot::Estimate {
+    const auto estimate = [&](const char* value, const std::string& ends) -> analysis::Estimate {
         const auto number = [&](const std::string& key) {
             return row[key].is_number() ? row[key].get<double>() : kNaN;
         };
