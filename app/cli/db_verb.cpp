@@ -14,6 +14,7 @@
 #include "app/cli/verb.h"
 #include "core/base/clock.h"
 #include "core/remote/handle.h"
+#include "core/store/upgrade.h"
 #include "core/studies/plot_queries.h"
 
 namespace lpes::cli {
@@ -141,6 +142,23 @@ struct DbVerb {
         return 0;
     }
 
+    Result<int> upgrade() {
+        if (auto set = flags.apply(); !set) return fail(set.error());
+        const auto change = store::upgrade(database);
+        if (!change) return fail(change.error());
+        const std::string file = database.string();
+        json answer{{"database", file}, {"from", store::kSchemaVersion}, {"to", store::kSchemaVersion}};
+        std::string text = fmt::format("{} has schema {} already\n", file, store::kSchemaVersion);
+        if (*change) {
+            answer["from"] = (*change)->from;
+            answer["backup"] = fmt::format("{}.v{}-backup", file, (*change)->from);
+            text = fmt::format("{} was brought from schema {} to {}; as it was it is kept in {}\n", file,
+                               (*change)->from, (*change)->to, answer["backup"].get<std::string>());
+        }
+        if (auto printed = printAnswer(output, answer, text); !printed) return fail(printed.error());
+        return 0;
+    }
+
     static const char* changeName(store::MergedRun::Change change) {
         switch (change) {
             case store::MergedRun::Change::Added:
@@ -168,7 +186,8 @@ void addLater(CLI::App& db, Action& action, const std::string& name) {
 }  // namespace
 
 void addDbVerb(CLI::App& app, Action& action) {
-    CLI::App* db = app.add_subcommand("db", "Look into the data base, carry runs from one to another");
+    CLI::App* db = app.add_subcommand(
+        "db", "Look into the data base, carry runs from one to another, bring an older one up to date");
     db->require_subcommand(1);
     db->footer("\nNot in this version: check, backup, export, vacuum.");
 
@@ -203,6 +222,14 @@ void addDbVerb(CLI::App& app, Action& action) {
     addDatabaseOption(merge->flags, merge->database);
     addJsonOption(*mergeVerb, merge->output);
     mergeVerb->callback([merge, &action] { action = [merge] { return merge->merge(); }; });
+
+    CLI::App* upgradeVerb = db->add_subcommand(
+        "upgrade",
+        "Bring a data base of an older version up to date, after a backup beside it; whatever writes does so");
+    auto upgrade = std::make_shared<DbVerb>(*upgradeVerb);
+    addDatabaseOption(upgrade->flags, upgrade->database);
+    addJsonOption(*upgradeVerb, upgrade->output);
+    upgradeVerb->callback([upgrade, &action] { action = [upgrade] { return upgrade->upgrade(); }; });
 
     for (const char* name : {"check", "backup", "export", "vacuum"}) addLater(*db, action, name);
 }

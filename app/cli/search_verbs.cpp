@@ -10,6 +10,7 @@
 #include "app/cli/run_verb.h"
 #include "app/cli/search_options.h"
 #include "app/cli/verb.h"
+#include "core/store/upgrade.h"
 #include "core/studies/moice_study.h"
 #include "core/studies/plot_queries.h"
 #include "core/studies/search_series.h"
@@ -88,6 +89,7 @@ struct Resume {
 
     /// Looked up before the data base is opened for writing: a misspelt --db must not create one.
     Result<store::RunRow> find() {
+        if (auto upgraded = store::upgrade(verb.database); !upgraded) return fail(upgraded.error());
         auto reader = store::StoreReader::open(verb.database);
         if (!reader) return fail(reader.error());
         if (runName != "last") return studies::findRun(**reader, runName);

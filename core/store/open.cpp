@@ -115,8 +115,9 @@ Result<std::unique_ptr<StoreReader>> openReader(const std::filesystem::path& pat
     if (existing->version < newest) {
         return fail(
             ErrorCode::Database,
-            fmt::format("the data base '{}' has the older schema version {} (this program reads {}); any command "
-                        "that writes to it brings it up to date, after a backup",
+            fmt::format("the data base '{}' has the older schema version {} (this program reads {}); "
+                        "'lpes db upgrade' brings it up to date, after a backup, and so does any command that writes "
+                        "to it",
                         file.string(), existing->version, newest));
     }
     return std::make_unique<SqlReader>(std::move(existing->connection),

@@ -7,6 +7,7 @@
 #include "core/store/file_system.h"
 #include "core/store/open.h"
 #include "core/store/snapshot.h"
+#include "core/store/upgrade.h"
 #include "core/store/writer_lock.h"
 
 namespace lpes::store {
@@ -36,6 +37,20 @@ Result<bool> isBeingWritten(const std::filesystem::path& path) {
         const Result<std::filesystem::path> resolved = resolvedDatabasePath(path);
         if (!resolved) return fail(resolved.error());
         return WriterLock::held(*resolved);
+    });
+}
+
+Result<std::optional<SchemaChange>> upgrade(const std::filesystem::path& path) {
+    return contained(path, [&]() -> Result<std::optional<SchemaChange>> {
+        std::int64_t version = 0;
+        {
+            const auto existing = openExisting(path, kSchemaVersion);
+            if (!existing) return fail(existing.error());
+            version = existing->version;
+        }
+        if (version == kSchemaVersion) return std::nullopt;
+        if (auto writer = StoreWriter::open(path, {"lpes db upgrade"}); !writer) return fail(writer.error());
+        return SchemaChange{version, kSchemaVersion};
     });
 }
 

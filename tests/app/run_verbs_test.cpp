@@ -1,3 +1,5 @@
+#include <SQLiteCpp/Database.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
@@ -227,6 +229,29 @@ TEST_F(RunVerbs, ARunIsCarriedFromOneDataBaseToAnother) {
     EXPECT_EQ(missing.code, 3);
     EXPECT_THAT(missing.err, HasSubstr("none.db"));
     EXPECT_FALSE(std::filesystem::exists(file("new.db"))) << "a misspelt name must not make a data base";
+}
+
+TEST_F(RunVerbs, AnOlderDataBaseIsBroughtUpToDateByResumeOrOnRequest) {
+    ASSERT_EQ(run(task("eval", {"--limit", "2"})).code, 0);
+    const auto makeOlder = [&] {
+        SQLite::Database older(database(), SQLite::OPEN_READWRITE);
+        older.exec("ALTER TABLE outcomes DROP COLUMN unknown_tokens; PRAGMA user_version = 5");
+    };
+    makeOlder();
+    const Finished refused = run({"db", "list", "--db", database()});
+    EXPECT_EQ(refused.code, 6);
+    EXPECT_THAT(refused.err, HasSubstr("'lpes db upgrade' brings it up to date"));
+    const json upgraded = run({"db", "upgrade", "--db", database(), "--json"}).json();
+    EXPECT_EQ(upgraded["from"], 5);
+    EXPECT_TRUE(std::filesystem::exists(upgraded["backup"].get<std::string>()));
+    EXPECT_EQ(run({"db", "list", "--db", database()}).code, 0);
+    EXPECT_THAT(run({"db", "upgrade", "--db", database()}).out, HasSubstr("already"));
+    EXPECT_EQ(run({"db", "upgrade", "--db", file("none.db")}).code, 6);
+
+    makeOlder();
+    const Finished resumed = run({"resume", "last", "--db", database()});
+    EXPECT_EQ(resumed.code, 2) << "nothing here can be resumed: " << resumed.err;
+    EXPECT_EQ(run({"db", "list", "--db", database()}).code, 0);
 }
 
 TEST_F(RunVerbs, FileThatIsNoDataBaseIsADatabaseError) {

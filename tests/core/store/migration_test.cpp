@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "core/store/open.h"
+#include "core/store/upgrade.h"
 #include "tests/core/store/store_fixture.h"
 
 namespace lpes::store::test {
@@ -128,6 +129,19 @@ TEST_F(StoreVersion1, TakesTheStepsOfATraining) {
     ASSERT_TRUE(writer->recordTrainingSteps(run, std::span(&step, 1)));
     EXPECT_EQ(openReader()->trainingSteps(run).value().size(), 1u);
     EXPECT_TRUE(openReader()->trainingSteps(1).value().empty()) << "the old run has none";
+}
+
+TEST_F(StoreVersion1, IsUpgradedOnce) {
+    const auto change = store::upgrade(path);
+    ASSERT_TRUE(change) << change.error().text();
+    ASSERT_TRUE(change->has_value());
+    EXPECT_EQ((*change)->from, 1);
+    EXPECT_EQ((*change)->to, kSchemaVersion);
+    EXPECT_TRUE(std::filesystem::exists(folder / "lpes.db.v1-backup"));
+    EXPECT_EQ(openReader()->runs().value().size(), 1u);
+    EXPECT_FALSE(store::upgrade(path).value().has_value());
+    EXPECT_FALSE(store::upgrade(folder / "none.db"));
+    EXPECT_FALSE(std::filesystem::exists(folder / "none.db")) << "a misspelt name must not make a data base";
 }
 
 TEST_F(StoreMigration, OlderFileIsBackedUpAndBroughtThroughEveryStep) {
