@@ -151,7 +151,7 @@ struct DbVerb {
         std::string text = fmt::format("{} has schema {} already\n", file, store::kSchemaVersion);
         if (*change) {
             answer["from"] = (*change)->from;
-            answer["backup"] = fmt::format("{}.v{}-backup", file, (*change)->from);
+            answer["backup"] = (*change)->backup.string();
             text = fmt::format("{} was brought from schema {} to {}; as it was it is kept in {}\n", file,
                                (*change)->from, (*change)->to, answer["backup"].get<std::string>());
         }

@@ -63,9 +63,13 @@ Result<void> checkIdentity(const Connection& connection, const Identity& identit
     return {};
 }
 
+std::filesystem::path backupPath(std::filesystem::path database, std::int64_t version) {
+    database += fmt::format(".v{}-backup", version);
+    return database;
+}
+
 Result<void> backUp(Connection& connection, std::int64_t version) {
-    std::filesystem::path target = connection.path();
-    target += fmt::format(".v{}-backup", version);
+    const std::filesystem::path target = backupPath(connection.path(), version);
     std::filesystem::path part = target;
     part += ".part";
     std::error_code ignored;

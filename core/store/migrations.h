@@ -3,6 +3,7 @@
 // Private to core/store.
 
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string_view>
 
@@ -36,7 +37,10 @@ struct Identity {
 /// A blank file and an older version pass.
 [[nodiscard]] Result<void> checkIdentity(const Connection& connection, const Identity& identity, int newestVersion);
 
-/// Copies the data base to "<name>.v<version>-backup" beside it with SQLite's backup API, under another name first, so
+/// "<name>.v<version>-backup", beside the data base of that version.
+[[nodiscard]] std::filesystem::path backupPath(std::filesystem::path database, std::int64_t version);
+
+/// Copies the data base to backupPath with SQLite's backup API, under another name first, so
 /// that a backup of this name is always complete. Database error when that fails; nothing is left behind then.
 [[nodiscard]] Result<void> backUp(Connection& connection, std::int64_t version);
 

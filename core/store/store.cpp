@@ -5,6 +5,7 @@
 
 #include "core/base/files.h"
 #include "core/store/file_system.h"
+#include "core/store/migrations.h"
 #include "core/store/open.h"
 #include "core/store/snapshot.h"
 #include "core/store/upgrade.h"
@@ -42,15 +43,16 @@ Result<bool> isBeingWritten(const std::filesystem::path& path) {
 
 Result<std::optional<SchemaChange>> upgrade(const std::filesystem::path& path) {
     return contained(path, [&]() -> Result<std::optional<SchemaChange>> {
-        std::int64_t version = 0;
+        SchemaChange change{0, kSchemaVersion, {}};
         {
             const auto existing = openExisting(path, kSchemaVersion);
             if (!existing) return fail(existing.error());
-            version = existing->version;
+            change.from = existing->version;
+            change.backup = backupPath(existing->connection->path(), change.from);
         }
-        if (version == kSchemaVersion) return std::nullopt;
+        if (change.from == kSchemaVersion) return std::nullopt;
         if (auto writer = StoreWriter::open(path, {"lpes db upgrade"}); !writer) return fail(writer.error());
-        return SchemaChange{version, kSchemaVersion};
+        return change;
     });
 }
 

@@ -11,6 +11,7 @@ namespace lpes::store {
 /// Versions of a schema.
 struct SchemaChange {
     std::int64_t from = 0, to = 0;
+    std::filesystem::path backup;  ///< the data base as it was
 };
 
 /// Brings a data base of an older schema to that of this program, as StoreWriter::open does; nothing where it has that

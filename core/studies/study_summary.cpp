@@ -133,7 +133,9 @@ json levelsJson(const StudyView& study) {
     json rows = json::array();
     for (std::size_t i = 0; i < study.levels.size(); ++i) {
         const StudyLevel& level = study.levels[i];
-        json row = scoresJson(level.outcomes, level.searches.front()->positions, seed);
+        // A search alone has the intervals that it printed itself.
+        const std::uint64_t own = level.searches.size() == 1 ? level.searches.front()->run.seed : seed;
+        json row = scoresJson(level.outcomes, level.searches.front()->positions, own);
         row.update(spreadJson(level.searches));
         row.update(differenceJson(comparisons[i]));
         row.update({{"level", level.name}, {"better", comparisons[i].better}, {"verdict", comparisons[i].verdict}});
@@ -199,7 +201,7 @@ json searchJson(const StudyView& study, const StudyPart& part) {
     }
     const auto search = std::ranges::find(study.searches, part.label, &StudySearch::label);
     if (search == study.searches.end()) return row;
-    row.update(scoresJson(search->best, search->positions, study.settings.search.search.seed));
+    row.update(scoresJson(search->best, search->positions, search->run.seed));
     for (const char* key : {"evaluations", "prompts", "seconds"}) row[key] = search->result.value(key, json());
     const json best = bestOf(search->result);
     for (const char* key : {"fitness", "scales"}) row[key] = best.is_object() ? best.value(key, json()) : json();

@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <utility>
 
 #include "core/base/files.h"
 #include "core/studies/json_rows.h"
 #include "core/studies/run_view.h"
 #include "core/studies/suite_study.h"
+#include "core/tasks/json_keys.h"
 
 namespace lpes::studies {
 
@@ -126,7 +128,12 @@ Result<SuiteSettings> readSuite(const std::filesystem::path& file) {
     if (!text) return fail(text.error());
     json suite;
     try {
-        suite = json::parse(*text);
+        tasks::KeyedJson parsed = tasks::parseKeyedJson(*text);
+        if (!parsed.repeated.empty()) {
+            return fail(ErrorCode::BadInput, fmt::format("{}: '{}' is given twice; remove the one that is not meant",
+                                                         file.string(), parsed.repeated.front()));
+        }
+        suite = std::move(parsed.value);
     } catch (const json::exception& error) {
         return fail(ErrorCode::BadInput, file.string() + " is not valid JSON", error.what());
     }

@@ -9,6 +9,7 @@
 #include "core/base/checksum.h"
 #include "core/base/clock.h"
 #include "core/model/causal_lm.h"
+#include "core/tasks/json_keys.h"
 
 namespace lpes::studies {
 
@@ -80,7 +81,17 @@ Result<text::Encoding> TrainingText::encode(std::uint64_t begin, std::uint64_t b
         if (isBlank(raw)) return text::Encoding{};
         if (!raw.ends_with('\n') && begin + bytes < m_file->bytes().size())
             return refuse(begin, fmt::format("longer than the {} MiB that a line may have", kLongestLine >> 20));
-        const nlohmann::json line = nlohmann::json::parse(raw, nullptr, false);
+        tasks::KeyedJson parsed;
+        try {
+            parsed = tasks::parseKeyedJson(std::string(raw));
+        } catch (const nlohmann::json::exception&) {
+            parsed.value = nullptr;  // refused as what it is not
+        }
+        if (!parsed.repeated.empty()) {
+            return refuse(
+                begin, fmt::format("'{}' is given twice; remove the one that is not meant", parsed.repeated.front()));
+        }
+        const nlohmann::json& line = parsed.value;
         if (!line.is_object() || !line.contains("text") || !line["text"].is_string())
             return refuse(begin, R"(no JSON object with a text under "text"; give {"text": "…"} on every line)");
         encoding = m_tokenizer->encode(line["text"].get_ref<const std::string&>(), {false, true});

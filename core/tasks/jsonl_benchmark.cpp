@@ -58,7 +58,7 @@ class JsonlTemplates {
         m_otherHash.add(fields.bytes());
     }
 
-    /// Readable; another template or system turn of any item makes another text. Call once.
+    /// Readable; says which forms there are. Which item has which is in the data's hash. Call once.
     [[nodiscard]] std::string text() {
         std::string text;
         for (const JsonlForm& form : m_kept) {

@@ -115,11 +115,11 @@ std::string referenceFault(Metric metric, std::span<const std::string> reference
     if (metric == Metric::ContainsAll) return {};
     const OneReference score = entry(metric).score;
     if (score(reference, "") >= 1.0)
-        return fmt::format("scores 1 by '{}' whatever is answered, also nothing: the rule leaves nothing of it", name);
+        return fmt::format("scores 1 by '{}' where nothing is answered: the rule leaves nothing of it", name);
     // The answer that should have the full score: itself, on the one line that some rules look at.
     const std::string oneLine = replaceAll(reference, "\n", " ");
     if (score(reference, reference) > 0.0 || score(reference, oneLine) > 0.0) return {};
-    return fmt::format("can never score by '{}', not even against itself", name);
+    return fmt::format("does not score by '{}' even against itself", name);
 }
 
 double scoreAnswer(Metric metric, std::span<const std::string> references, std::string_view generated) {

@@ -44,7 +44,7 @@ struct ScoringRule {
 /// True where every score is 0 or 1.
 [[nodiscard]] bool isBinary(Metric metric);
 
-/// Why one of the references measures nothing under a metric, as the predicate of a sentence ("can never score by
+/// Why one of the references measures nothing under a metric, as the predicate of a sentence ("does not score by
 /// 'f1': …"): no answer scores against it, or each does, also an empty one. Empty where it measures something.
 /// Metric::Likeliest has no reference to find fault with.
 [[nodiscard]] std::string referenceFault(Metric metric, std::span<const std::string> references, std::size_t index);

@@ -137,7 +137,8 @@ TEST_F(StoreVersion1, IsUpgradedOnce) {
     ASSERT_TRUE(change->has_value());
     EXPECT_EQ((*change)->from, 1);
     EXPECT_EQ((*change)->to, kSchemaVersion);
-    EXPECT_TRUE(std::filesystem::exists(folder / "lpes.db.v1-backup"));
+    EXPECT_EQ((*change)->backup, folder / "lpes.db.v1-backup");
+    EXPECT_TRUE(std::filesystem::exists((*change)->backup));
     EXPECT_EQ(openReader()->runs().value().size(), 1u);
     EXPECT_FALSE(store::upgrade(path).value().has_value());
     EXPECT_FALSE(store::upgrade(folder / "none.db"));

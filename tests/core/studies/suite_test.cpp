@@ -8,6 +8,7 @@
 
 #include "core/base/files.h"
 #include "core/studies/report.h"
+#include "core/studies/suite_parts.h"
 #include "core/studies/suite_study.h"
 #include "tests/core/studies/studies_testing.h"
 #include "tests/core/studies/task_files.h"
@@ -183,7 +184,24 @@ TEST_F(SuiteTest, WhatIsNotUnderstoodIsRefusedWithFileAndKey) {
         ASSERT_FALSE(settings) << text;
         EXPECT_THAT(settings.error().message, AllOf(HasSubstr("suite.json"), HasSubstr("JSON")));
     }
+    std::string twice = plain().dump();
+    twice.insert(1, "\"methods\": [\"pi:2\"], ");
+    const auto settings = read(twice);
+    ASSERT_FALSE(settings) << "which of them is meant?";
+    EXPECT_THAT(settings.error().message, AllOf(HasSubstr("suite.json"), HasSubstr("'methods' is given twice")));
     EXPECT_FALSE(studies::readSuite(folder / "nowhere.json"));
+}
+
+TEST(SuiteTable, KnowsWhatIsNotHeldOutWhateverTheOtherFilesOfAMethodDoNotSay) {
+    const json seen = {{"mean_accuracy", 0.5}, {"searched_on", {{"searched_items", 1}}}, {"provenance", "unknown"}};
+    const json unknown = {{"mean_accuracy", 0.5}, {"searched_on", nullptr}, {"provenance", "unknown"}};
+    const auto part = [](const char* label, const json& method) {
+        return json{{"label", label}, {"state", "finished"}, {"methods", json::array({method})}};
+    };
+    const std::vector<std::string> methods{"longrope:factors.csv+lpes:best.json"};
+    const json row = studies::suiteTableJson(methods, {part("a", seen), part("b", unknown)}, {})["rows"][0];
+    EXPECT_EQ(row["held_out"], (json{false, nullptr}));
+    EXPECT_EQ(row["average_held_out"], false);
 }
 
 TEST_F(SuiteTest, AsksEveryBenchmarkAndGivesThePapersTable) {

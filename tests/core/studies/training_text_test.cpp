@@ -94,6 +94,7 @@ TEST_F(TrainingTextTest, RefusesWhatIsNoText) {
             "line 2: no JSON object with a text under \"text\"");
     refused("t.jsonl", "{\"text\": \"good\"}\nnonsense\n", "line 2: ");
     refused("t.jsonl", "{\"text\": 5}\n", "line 1: ");
+    refused("t.jsonl", "{\"text\": \"one of two\", \"text\": \"texts\"}\n", "line 1: 'text' is given twice");
     refused("t.txt", "good \xff bad", "line 1: ");
     refused("t.txt", "", "is empty");
     refused("t.jsonl", "{\"text\": \"\"}\n", "no sequence of at least 2 tokens");
